@@ -1,0 +1,1 @@
+"""The local stack: providers, SIP bridge, phone. Never imported by src."""

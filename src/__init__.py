@@ -1,0 +1,1 @@
+"""Familiar: voice agents that remember who is calling."""

@@ -1,0 +1,1 @@
+"""LiveKit-facing: parse, call a service, translate."""

@@ -1,0 +1,1 @@
+"""Frozen data, no I/O."""

@@ -1,0 +1,115 @@
+"""What a call needs to know of its agent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo, available_timezones
+
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    ValidationError,
+    model_validator,
+)
+
+
+class WindowType(StrEnum):
+    """Unit of the history window."""
+
+    DAYS = "days"
+    WEEKS = "weeks"
+    MONTHS = "months"
+    QUARTERS = "quarters"
+    YEARS = "years"
+    CUSTOM = "custom"
+
+
+def _timezone(name: str) -> str:
+    if name not in available_timezones():
+        raise ValueError("unknown time zone")
+    return name
+
+
+_MEMORY_PREFIXES = ("history_context_", "variable_memory_")
+
+
+class AgentMeta(BaseModel):
+    """An agent as a call sees it; `Context` is the knowledge base, to which history is appended."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    agent_id: str = Field(min_length=1)
+    owner_id: str = Field(min_length=1)
+    name: str = "Assistant"
+    greeting: str = "Hello, how can I help you?"
+    """Liquid template; spoken first."""
+    prompt: str = "You are a helpful phone assistant. Answer briefly."
+    """Liquid template; who the agent is and how it behaves."""
+    Context: str = ""  # the name the product was asked for
+    language: str = "en"
+    timezone: Annotated[str, AfterValidator(_timezone)] = "UTC"
+    variable_defaults: dict[str, str] = Field(default_factory=dict)
+    handoff_agent_ids: tuple[str, ...] = ()
+    """Agents of the same owner that a caller may be handed to."""
+    llm_model: str | None = None
+    """None takes the model of the settings; likewise for `tts_voice`."""
+    tts_voice: str | None = None
+
+    history_context_enabled: StrictBool = False
+    history_context_max: Annotated[StrictInt, Field(ge=1, le=10)] = 5
+    history_context_window_type: WindowType = WindowType.MONTHS
+    history_context_window_value: Annotated[StrictInt, Field(ge=1)] = 1
+    history_context_window_start: AwareDatetime | None = None
+    """Only read when the window type is `custom`."""
+    history_context_linked_agent_ids: tuple[StrictStr, ...] = ()
+    variable_memory_enabled: StrictBool = False
+    variable_memory_linked_agent_id: StrictStr | None = None
+
+    @model_validator(mode="after")
+    def _custom_window_has_a_start(self) -> AgentMeta:
+        if (
+            self.history_context_window_type is WindowType.CUSTOM
+            and self.history_context_window_start is None
+        ):
+            raise ValueError("history_context_window_start is required for a custom window")
+        return self
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The agent's local time."""
+        return ZoneInfo(self.timezone)
+
+    @classmethod
+    def for_call(cls, raw: Mapping[str, Any]) -> tuple[AgentMeta, tuple[str, ...]]:
+        """The agent for a call that must be answered, and the names of the memory fields refused.
+
+        A bad memory field switches its feature off instead of failing the call.
+
+        Raises:
+            pydantic.ValidationError: a field outside the two memory features is bad.
+        """
+        try:
+            return cls.model_validate(raw), ()
+        except ValidationError as error:
+            bad = {
+                str(e["loc"][0]) if e["loc"] else "history_context_window_start"
+                for e in error.errors()
+            }
+            refused = tuple(sorted(name for name in bad if name.startswith(_MEMORY_PREFIXES)))
+            if len(refused) < len(bad):
+                raise
+            off = {name.split("_")[0] for name in refused}
+            kept = {
+                key: value
+                for key, value in raw.items()
+                if not (key.startswith(_MEMORY_PREFIXES) and key.split("_")[0] in off)
+            }
+            return cls.model_validate(kept), refused

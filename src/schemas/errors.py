@@ -1,0 +1,52 @@
+"""The error tree.
+
+FamiliarError
+├── CallNotAnsweredError     the callee did not pick up: busy, no answer, rejected, invalid, trunk failure
+├── ContactStoreError        the contact store could not be read or written
+├── AgentNotFoundError       no agent has this id, or no agent is bound to the dialled number
+└── LanguageModelError       the language model gave no usable answer
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from src.schemas.contact import ContactStatus
+
+
+class FamiliarError(Exception):
+    """Base of every error the product raises on purpose."""
+
+    code: ClassVar[str] = "failed"
+    retryable: ClassVar[bool] = False
+
+
+class CallNotAnsweredError(FamiliarError):
+    """The callee did not pick up; `status` is what the contact record gets."""
+
+    code = "call_not_answered"
+
+    def __init__(self, status: ContactStatus, *, sip_status: int | None = None) -> None:
+        super().__init__(f"call not answered: {status} (SIP {sip_status})")
+        self.status = status
+        self.sip_status = sip_status
+
+
+class ContactStoreError(FamiliarError):
+    """The contact store failed or did not answer in time."""
+
+    code = "contact_store_failed"
+    retryable = True
+
+
+class AgentNotFoundError(FamiliarError):
+    """No such agent, or no agent is bound to the dialled number."""
+
+    code = "agent_not_found"
+
+
+class LanguageModelError(FamiliarError):
+    """The language model failed, or answered with nothing usable."""
+
+    code = "language_model_failed"
+    retryable = True

@@ -1,0 +1,155 @@
+"""What the services need from the outside world. Each adapter and each fake implements one of these."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from src.schemas.agent_meta_schema import AgentMeta
+from src.schemas.calls import DialRequest, SummaryTask
+from src.schemas.contact import (
+    CallEnd,
+    ContactQuery,
+    ContactStatus,
+    NewContact,
+    PastConversation,
+    RememberedVariables,
+    SummaryStatus,
+    Turn,
+)
+
+
+class Clock(Protocol):
+    """Time as a port, so that tests own it."""
+
+    def now(self) -> datetime:
+        """The wall clock: aware, UTC."""
+
+    def monotonic(self) -> float:
+        """Seconds that never go back."""
+
+    async def sleep(self, seconds: float) -> None:
+        """Wait."""
+
+
+class ContactHistory(Protocol):
+    """Reads of earlier calls. The store matches candidates; who is the same person is decided above it."""
+
+    def conversations(self, query: ContactQuery) -> AsyncIterator[PastConversation]:
+        """Calls with a non-blank summary, newest first (ties: by contactUID, descending).
+
+        Raises:
+            ContactStoreError: the store failed.
+        """
+
+    def variables(self, query: ContactQuery) -> AsyncIterator[RememberedVariables]:
+        """Outbound calls that carry at least one non-blank variable, newest first (ties as above).
+
+        Raises:
+            ContactStoreError: the store failed.
+        """
+
+
+class CallRecords(Protocol):
+    """Writes of the current call's contact record. Every write may be repeated without harm."""
+
+    async def open(self, contact: NewContact) -> None:
+        """Create the record, or complete the one a campaign made; a final status is never undone.
+
+        Raises:
+            ContactStoreError: the store failed.
+        """
+
+    async def mark(self, contact_uid: str, status: ContactStatus) -> None:
+        """Move the call on; a final status is never undone.
+
+        Raises:
+            ContactStoreError: the store failed.
+        """
+
+    async def close(self, contact: NewContact, end: CallEnd) -> None:
+        """Store transcript, status and receipt, and the wish for a summary: all or nothing.
+
+        Creates the record if `open` never got through. The first close wins.
+
+        Raises:
+            ContactStoreError: the store failed.
+        """
+
+
+class Agents(Protocol):
+    """Reads of agents."""
+
+    async def by_id(self, agent_id: str) -> AgentMeta:
+        """The agent.
+
+        Raises:
+            AgentNotFoundError: there is none.
+            ContactStoreError: the store failed.
+        """
+
+    async def by_number(self, number: str) -> AgentMeta:
+        """The agent bound to a dialled number (E.164).
+
+        Raises:
+            AgentNotFoundError: no agent is bound to it.
+            ContactStoreError: the store failed.
+        """
+
+
+class CallLease(Protocol):
+    """Makes sure that one job, not two, speaks in a call."""
+
+    async def acquire(self, call_key: str, holder: str) -> bool:
+        """Whether `holder` may serve the call. True when the store is away: the caller is always answered."""
+
+
+class SummaryQueue(Protocol):
+    """Finished calls that wait for a summary."""
+
+    async def claim(self, *, worker: str, lease_s: float) -> SummaryTask | None:
+        """Take the oldest waiting call for `lease_s` seconds; None if nothing waits.
+
+        Raises:
+            ContactStoreError: the store failed.
+        """
+
+    async def finish(self, task: SummaryTask, status: SummaryStatus, summary: str | None) -> None:
+        """Store the outcome, unless the lease was lost to another worker.
+
+        Raises:
+            ContactStoreError: the store failed.
+        """
+
+
+class Summariser(Protocol):
+    """Writes the summary of one call."""
+
+    async def summarise(self, transcript: Sequence[Turn], *, language: str) -> str:
+        """Three to four sentences.
+
+        Raises:
+            LanguageModelError: no usable answer.
+        """
+
+
+class Telephony(Protocol):
+    """Places calls."""
+
+    async def dial(self, request: DialRequest) -> None:
+        """Ring the callee and return once they answer.
+
+        Raises:
+            CallNotAnsweredError: they did not.
+        """
+
+    async def hang_up(self, room: str) -> None:
+        """End the call by closing its room."""
+
+
+class TokenCounter(Protocol):
+    """Counts tokens as the language model does."""
+
+    def __call__(self, text: str) -> int:
+        """Tokens in `text`."""

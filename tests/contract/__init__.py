@@ -1,0 +1,1 @@
+"""One suite per port, over the fake and every real backend."""
