@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import logging
 
+from typing_extensions import override
+
 PII_PREFIX = "pii."
 
 
@@ -16,6 +18,7 @@ class PiiFilter(logging.Filter):
 
     allow = False
 
+    @override
     def filter(self, record: logging.LogRecord) -> bool:
         """Strip the fields; every record passes."""
         if not PiiFilter.allow:
