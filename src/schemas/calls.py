@@ -31,3 +31,41 @@ class SummaryTask(BaseModel):
     """1 for the first try."""
     claim: str
     """Proof of the claim: unique per claim."""
+
+
+class CallPolicy(BaseModel):
+    """The limits every call is served under; durations in seconds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    memory_deadline_s: float = 0.3
+    """Inbound: from the first look-up, while it rings. Outbound: from the answer."""
+    late_memory_s: float = 5.0
+    """How long a look-up that missed its deadline may still run, to join before a later turn."""
+    agent_deadline_s: float = 0.3
+    """For the agent store, before the last known copy is used."""
+    attribute_wait_s: float = 0.3
+    """For a caller's number that arrives after the caller."""
+    participant_wait_s: float = 20.0
+    ring_timeout_s: float = 30.0
+    record_write_s: float = 2.0
+    """One write of a contact record."""
+    record_budget_s: float = 120.0
+    """All tries of the last write of a call together."""
+    apology_s: float = 10.0
+    """The sentence said when a call fails."""
+    history_max_tokens: int = 1200
+    default_region: str | None = None
+    """ISO 3166 region in which national numbers are read; None leaves them national."""
+
+
+class TurnPolicy(BaseModel):
+    """When a caller's turn counts as over; durations in seconds."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    vad_silence_s: float = 0.3
+    threshold: float | None = None
+    """Probability from which a pause is taken for the end of the turn; None takes the model's own."""
+    endpoint_min_s: float = 0.3
+    endpoint_max_s: float = 2.5

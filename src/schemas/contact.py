@@ -83,6 +83,8 @@ class CallEnd(BaseModel):
     ended_at: AwareDatetime
     transcript: tuple[Turn, ...] = ()
     receipt: MemoryReceipt | None = None
+    handoff_receipts: tuple[MemoryReceipt, ...] = ()
+    """What each agent was told that the caller was handed to."""
     degradations: tuple[str, ...] = ()
     language: str = "en"
     """Language the summary is written in."""

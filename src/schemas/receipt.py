@@ -24,6 +24,8 @@ class RefusalReason(StrEnum):
 
     DIFFERENT_NUMBER = "different_number"
     """Same last ten digits, but both numbers are full E.164 and differ: another person."""
+    AMBIGUOUS = "ambiguous"
+    """The caller's number has no country, and the candidates belong to more than one."""
     DUPLICATE = "duplicate"
     """An older record of a contactUID that was already taken."""
     BEYOND_MAXIMUM = "beyond_maximum"

@@ -153,3 +153,26 @@ class TokenCounter(Protocol):
 
     def __call__(self, text: str) -> int:
         """Tokens in `text`."""
+
+
+class AgentCache(Protocol):
+    """The last known copy of each agent, for calls that arrive while the agent store is away."""
+
+    async def put(self, key: str, agent: AgentMeta) -> None:
+        """Keep a copy; failures are swallowed and logged."""
+
+    async def get(self, key: str) -> AgentMeta | None:
+        """The copy, or None if there is none or the cache is away."""
+
+
+class CallJournal(Protocol):
+    """Finished calls on this machine's disk until the store has them."""
+
+    async def write(self, contact: NewContact, end: CallEnd) -> None:
+        """Keep the call, durably; replaces an earlier copy."""
+
+    async def pending(self) -> Sequence[tuple[NewContact, CallEnd]]:
+        """The calls kept, oldest first. What cannot be read is set aside and counted, never raised."""
+
+    async def remove(self, contact_uid: str) -> None:
+        """Forget the call; nothing happens if it is not there."""

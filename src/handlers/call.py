@@ -1,0 +1,126 @@
+"""One call in progress, and what it is served with."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from livekit import api, rtc
+from livekit.agents import AgentSession, JobContext, inference, llm, stt, tts, vad
+
+from src.schemas.agent_meta_schema import AgentMeta
+from src.schemas.calls import CallPolicy, TurnPolicy
+from src.schemas.contact import CallDirection, ContactStatus, NewContact
+from src.schemas.receipt import MemoryReceipt
+from src.services.agent_directory import AgentDirectory
+from src.services.background import Background
+from src.services.call_closing import CallCloser
+from src.services.caller_memory import CallerMemory, Recollection
+from src.services.conversation_history import Caller, MemorySources
+from src.services.ports import CallLease, CallRecords, Telephony
+
+
+class Speech(Protocol):
+    """The models of this process."""
+
+    def listen(self, language: str) -> stt.STT:
+        """The recogniser for a language (BCP 47)."""
+
+    def speak(self, voice: str | None) -> tts.TTS:
+        """The voice; None takes the configured one."""
+
+    def think(self, model: str | None) -> llm.LLM:
+        """The language model; None takes the configured one."""
+
+    def vad(self) -> vad.VAD:
+        """Tells speech from silence."""
+
+    def turn_detector(self) -> inference.TurnDetector:
+        """Tells the end of a turn from a pause."""
+
+
+@dataclass(frozen=True)
+class CallServices:
+    """Everything a call needs; built once per job process."""
+
+    directory: AgentDirectory
+    sources: MemorySources
+    records: CallRecords
+    closer: CallCloser
+    lease: CallLease
+    telephony: Callable[[api.LiveKitAPI], Telephony]
+    speech: Speech
+    policy: CallPolicy
+    turn: TurnPolicy
+
+
+@dataclass
+class Call:
+    """The state of one call, from the job's start to its end."""
+
+    ctx: JobContext
+    services: CallServices
+    direction: CallDirection
+    live_values: Mapping[str, str] = field(default_factory=dict)
+    """Values the campaign or the request gave; memory never overrides them."""
+    contact: NewContact | None = None
+    """None until the call is known well enough to be recorded."""
+    caller: Caller | None = None
+    dialled: str | None = None
+    """The other end's number as they or we dialled it: ours inbound, theirs outbound."""
+    status: ContactStatus = ContactStatus.FAILED
+    """How the call ends if it ended now."""
+    session: AgentSession | None = None
+    recollection: Recollection | None = None
+    handoff_receipts: list[MemoryReceipt] = field(default_factory=list)
+    degradations: list[str] = field(default_factory=list)
+    over: asyncio.Event = field(default_factory=asyncio.Event)
+    background: Background = field(default_factory=Background)
+    language: str = "en"
+
+    @property
+    def room(self) -> str:
+        """Name of the LiveKit room."""
+        return self.ctx.job.room.name
+
+    @property
+    def telephony(self) -> Telephony:
+        """Places and ends calls on this job's LiveKit server."""
+        return self.services.telephony(self.ctx.api)
+
+    def degrade(self, *names: str) -> None:
+        """Note what the caller had to do without; each name once."""
+        self.degradations.extend(name for name in names if name not in self.degradations)
+
+    def watch(self, identity: str | None = None) -> None:
+        """End the call when the other side leaves the room.
+
+        Agents' own sessions close for some reasons of leaving only; a call ends for all of them.
+        Without an identity any participant that is no agent counts.
+        """
+
+        def left(participant: rtc.RemoteParticipant) -> None:
+            is_agent = participant.kind == rtc.ParticipantKind.PARTICIPANT_KIND_AGENT
+            if participant.identity == identity or (identity is None and not is_agent):
+                self.end("participant left")
+
+        self.ctx.room.on("participant_disconnected", left)
+
+    def end(self, reason: str) -> None:
+        """Stop serving the call; the job goes on to store what there is."""
+        self.over.set()
+        self.ctx.shutdown(reason)
+
+    def recall(self, meta: AgentMeta) -> CallerMemory:
+        """Start both memory lookups for `meta`; needs `caller`."""
+        if self.caller is None:
+            raise RuntimeError("the caller is not known yet")
+        return CallerMemory(
+            meta=meta,
+            caller=self.caller,
+            live=self.live_values,
+            sources=self.services.sources,
+            background=self.background,
+        )

@@ -1,0 +1,62 @@
+"""The only reader of the environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pydantic import AliasChoices, Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """Every setting, with defaults that fit a machine where all services run beside the worker.
+
+    Names of the providers' and stores' own conventions (`OPENAI_API_KEY`, `MONGODB_URI`) are kept;
+    the product's own begin with `FAMILIAR_`. LIVEKIT_URL, LIVEKIT_API_KEY and LIVEKIT_API_SECRET are
+    read by the LiveKit SDK itself.
+    """
+
+    model_config = SettingsConfigDict(frozen=True, env_file=".env", extra="ignore")
+
+    mongodb_uri: str = "mongodb://127.0.0.1:27017"
+    mongodb_database: str = "familiar"
+    redis_url: str = "redis://127.0.0.1:6379/0"
+
+    deepgram_api_key: SecretStr = SecretStr("")
+    deepgram_base_url: str = "https://api.deepgram.com/v1"
+    openai_api_key: SecretStr = SecretStr("")
+    openai_base_url: str = "https://api.openai.com/v1"
+    stt_model: str = Field(default="nova-3", validation_alias="FAMILIAR_STT_MODEL")
+    tts_model: str = Field(default="aura-2-andromeda-en", validation_alias="FAMILIAR_TTS_MODEL")
+    llm_model: str = Field(default="gpt-4.1-mini", validation_alias="FAMILIAR_LLM_MODEL")
+
+    sip_trunk_id: str = Field(
+        default="",
+        validation_alias=AliasChoices("FAMILIAR_SIP_TRUNK_ID", "LIVEKIT_SIP_OUTBOUND_TRUNK"),
+    )
+    """The LiveKit outbound trunk that calls are placed through."""
+    default_region: str | None = Field(default=None, validation_alias="FAMILIAR_DEFAULT_REGION")
+    """ISO 3166 region in which national phone numbers are read."""
+
+    data_dir: Path = Field(default=Path("data"), validation_alias="FAMILIAR_DATA_DIR")
+    """Journals of what could not be stored at once."""
+    log_pii: bool = Field(default=False, validation_alias="FAMILIAR_LOG_PII")
+    """Keep callers' words, numbers and names in the logs; for a developer's own machine only."""
+
+    worker_port: int = Field(default=8081, validation_alias="FAMILIAR_WORKER_PORT")
+    worker_host: str = Field(default="127.0.0.1", validation_alias="FAMILIAR_WORKER_HOST")
+    max_calls: int = Field(default=4, ge=1, validation_alias="FAMILIAR_MAX_CALLS")
+    """Calls this worker takes at once."""
+    idle_processes: int = Field(default=2, ge=0, validation_alias="FAMILIAR_IDLE_PROCESSES")
+    """Job processes kept warm; bursts beyond it wait for a fork."""
+
+    memory_deadline_ms: int = Field(
+        default=300, ge=1, validation_alias="FAMILIAR_MEMORY_DEADLINE_MS"
+    )
+    ring_timeout_s: float = Field(default=30.0, gt=0, validation_alias="FAMILIAR_RING_TIMEOUT_S")
+    vad_silence_s: float = Field(default=0.3, gt=0, validation_alias="FAMILIAR_VAD_SILENCE_S")
+    """Silence after which the caller may have finished; the turn detector decides."""
+    turn_threshold: float | None = Field(default=None, validation_alias="FAMILIAR_TURN_THRESHOLD")
+    """Probability from which the turn detector takes a pause for the end; None takes the model's."""
+    endpoint_min_s: float = Field(default=0.3, ge=0, validation_alias="FAMILIAR_ENDPOINT_MIN_S")
+    endpoint_max_s: float = Field(default=2.5, ge=0, validation_alias="FAMILIAR_ENDPOINT_MAX_S")
