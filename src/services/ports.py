@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import datetime
-from typing import Protocol
+from typing import Any, Protocol
 
 from src.schemas.agent_meta_schema import AgentMeta
 from src.schemas.calls import DialRequest, SummaryTask
@@ -18,6 +18,7 @@ from src.schemas.contact import (
     SummaryStatus,
     Turn,
 )
+from src.schemas.seed import NumberBinding, PastContact
 
 
 class Clock(Protocol):
@@ -36,14 +37,14 @@ class Clock(Protocol):
 class ContactHistory(Protocol):
     """Reads of earlier calls. The store matches candidates; who is the same person is decided above it."""
 
-    def conversations(self, query: ContactQuery) -> AsyncIterator[PastConversation]:
+    def conversations(self, query: ContactQuery) -> AsyncGenerator[PastConversation, None]:
         """Calls with a non-blank summary, newest first (ties: by contactUID, descending).
 
         Raises:
             ContactStoreError: the store failed.
         """
 
-    def variables(self, query: ContactQuery) -> AsyncIterator[RememberedVariables]:
+    def variables(self, query: ContactQuery) -> AsyncGenerator[RememberedVariables, None]:
         """Outbound calls that carry at least one non-blank variable, newest first (ties as above).
 
         Raises:
@@ -122,6 +123,13 @@ class SummaryQueue(Protocol):
             ContactStoreError: the store failed.
         """
 
+    async def postpone(self, task: SummaryTask, *, delay_s: float) -> None:
+        """Give the call back, to be claimed again after `delay_s`, unless the lease was lost.
+
+        Raises:
+            ContactStoreError: the store failed.
+        """
+
 
 class Summariser(Protocol):
     """Writes the summary of one call."""
@@ -176,3 +184,42 @@ class CallJournal(Protocol):
 
     async def remove(self, contact_uid: str) -> None:
         """Forget the call; nothing happens if it is not there."""
+
+
+class Catalogue(Protocol):
+    """The collections as the seed command fills them. Every write may be repeated without harm."""
+
+    async def prepare(self) -> Sequence[str]:
+        """Create the indexes; one sentence per index that the data did not allow.
+
+        Raises:
+            ContactStoreError: the store failed.
+        """
+
+    async def put_agents(self, agents: Sequence[Mapping[str, Any]]) -> None:
+        """Store agents as documents (see `agent_config`), replacing those of the same `agentId`.
+
+        Raises:
+            ContactStoreError: the store failed.
+        """
+
+    async def bind_numbers(self, bindings: Sequence[NumberBinding]) -> None:
+        """Let dialled numbers lead to agents.
+
+        Raises:
+            ContactStoreError: the store failed.
+        """
+
+    async def put_contacts(self, contacts: Sequence[PastContact]) -> None:
+        """Store finished calls, replacing those of the same contactUID.
+
+        Raises:
+            ContactStoreError: the store failed.
+        """
+
+    async def backfill(self) -> int:
+        """Give older contact records the fields that lookups need; the number of records changed.
+
+        Raises:
+            ContactStoreError: the store failed.
+        """
