@@ -37,7 +37,9 @@ class FileJournal(CallJournal):
     @override
     async def write(self, contact: NewContact, end: CallEnd) -> None:
         entry = _Entry(contact=contact, end=end)
-        await asyncio.to_thread(self._write, self._path(contact.contact_uid), entry.model_dump_json())
+        await asyncio.to_thread(
+            self._write, self._path(contact.contact_uid), entry.model_dump_json()
+        )
 
     @override
     async def pending(self) -> Sequence[tuple[NewContact, CallEnd]]:

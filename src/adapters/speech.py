@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 # The client and its event-loop backend import these at first use, which would block a running call.
-import anyio._backends._asyncio
+import anyio._backends._asyncio  # noqa: F401
 import openai.pagination
 import openai.resources.chat  # noqa: F401
 from livekit.agents import inference, llm, stt, tts, vad

@@ -72,6 +72,10 @@ class Call:
     """The other end's number as they or we dialled it: ours inbound, theirs outbound."""
     status: ContactStatus = ContactStatus.FAILED
     """How the call ends if it ended now."""
+    ours: bool = False
+    """This job serves the call (and not another one that was dispatched for it as well)."""
+    identity: str | None = None
+    """The other side's participant identity, once known."""
     session: AgentSession | None = None
     recollection: Recollection | None = None
     handoff_receipts: list[MemoryReceipt] = field(default_factory=list)
@@ -79,6 +83,7 @@ class Call:
     over: asyncio.Event = field(default_factory=asyncio.Event)
     background: Background = field(default_factory=Background)
     language: str = "en"
+    record_opened: asyncio.Task[None] | None = None
 
     @property
     def room(self) -> str:
@@ -94,19 +99,31 @@ class Call:
         """Note what the caller had to do without; each name once."""
         self.degradations.extend(name for name in names if name not in self.degradations)
 
-    def watch(self, identity: str | None = None) -> None:
-        """End the call when the other side leaves the room.
+    async def other_side(self, kind: rtc.ParticipantKind.ValueType) -> rtc.RemoteParticipant:
+        """The caller, once they are in the room; from then on their leaving ends the call.
 
-        Agents' own sessions close for some reasons of leaving only; a call ends for all of them.
-        Without an identity any participant that is no agent counts.
+        A session of its own accord closes for some reasons of leaving only; a call ends for all.
+
+        Raises:
+            TimeoutError: nobody came.
         """
+        self.ctx.room.on("participant_disconnected", self._left)
+        async with asyncio.timeout(self.services.policy.participant_wait_s):
+            participant = await self.ctx.wait_for_participant(kind=kind)
+        self.identity = participant.identity
+        return participant
 
-        def left(participant: rtc.RemoteParticipant) -> None:
-            is_agent = participant.kind == rtc.ParticipantKind.PARTICIPANT_KIND_AGENT
-            if participant.identity == identity or (identity is None and not is_agent):
-                self.end("participant left")
+    def answered_by(self, identity: str) -> None:
+        """The callee answered; from now on their leaving ends the call."""
+        self.identity = identity
+        self.ctx.room.on("participant_disconnected", self._left)
+        if identity not in self.ctx.room.remote_participants:
+            self.end("participant left")
 
-        self.ctx.room.on("participant_disconnected", left)
+    def _left(self, participant: rtc.RemoteParticipant) -> None:
+        is_agent = participant.kind == rtc.ParticipantKind.PARTICIPANT_KIND_AGENT
+        if participant.identity == self.identity or (self.identity is None and not is_agent):
+            self.end("participant left")
 
     def end(self, reason: str) -> None:
         """Stop serving the call; the job goes on to store what there is."""

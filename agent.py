@@ -1,0 +1,43 @@
+"""The worker: `python agent.py start` (or `dev`, `console`)."""
+
+from __future__ import annotations
+
+from livekit.agents import AgentServer, JobContext, JobProcess, cli
+from src.bootstrap import build_call_services
+
+from src.handlers.entry import end_call, serve_call
+from src.logs import allow_pii
+from src.settings import Settings
+
+AGENT_NAME = "familiar"
+SETTINGS = Settings()
+
+
+def prewarm(process: JobProcess) -> None:
+    """Build models and clients before a call arrives: on the call's own loop they would block it."""
+    allow_pii(allow=SETTINGS.log_pii)
+    process.userdata["services"] = build_call_services(SETTINGS)
+
+
+def load(server: AgentServer) -> float:
+    """Load by calls, kept below 0.7: from there on LiveKit drops dispatches for good."""
+    return min(0.69, len(server.active_jobs) / SETTINGS.max_calls)
+
+
+server = AgentServer(
+    setup_fnc=prewarm,
+    load_fnc=load,
+    num_idle_processes=SETTINGS.idle_processes,
+    host=SETTINGS.worker_host,
+    port=SETTINGS.worker_port,
+)
+
+
+@server.rtc_session(agent_name=AGENT_NAME, on_session_end=end_call)
+async def entrypoint(ctx: JobContext) -> None:
+    """Serve one call."""
+    await serve_call(ctx, ctx.proc.userdata["services"])
+
+
+if __name__ == "__main__":
+    cli.run_app(server)

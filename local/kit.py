@@ -1,0 +1,163 @@
+"""Places calls on a running local stack, and looks at what they left: for the story, tests and benchmarks."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from livekit import api
+from pymongo import AsyncMongoClient
+from pymongo.asynchronous.collection import AsyncCollection
+
+from local.phone.phone import Phone
+from local.ports import HOST, UDP_RANGE, Stack
+from local.providers.client import ProvidersClient
+from local.voice import say_pcm
+from src.schemas.job_metadata import JobMetadata
+
+AGENT_NAME = "familiar"
+Document = dict[str, Any]
+
+
+@dataclass
+class LogTail:
+    """The lines a process wrote since a moment."""
+
+    path: Path
+    offset: int = 0
+
+    @classmethod
+    def of(cls, stack: Stack, part: str) -> LogTail:
+        """From now on."""
+        path = stack.log_dir / f"{part}.log"
+        return cls(path, path.stat().st_size if path.exists() else 0)
+
+    def text(self) -> str:
+        """Everything since then."""
+        with self.path.open("rb") as source:
+            source.seek(self.offset)
+            return source.read().decode(errors="replace")
+
+    def messages(self) -> list[str]:
+        """The sentence of each record."""
+        return [record.get("message", "") for record in self.records()]
+
+    def records(self) -> list[Document]:
+        """The JSON records; other lines are passed over."""
+        found = []
+        for line in self.text().splitlines():
+            if line.startswith("{"):
+                try:
+                    found.append(json.loads(line))
+                except json.JSONDecodeError:
+                    continue  # the last line may still be being written
+        return found
+
+
+@dataclass
+class CallKit:
+    """One person's view of the stack: a phone, the providers' log, the call records."""
+
+    stack: Stack
+    phone: Phone
+    providers: ProvidersClient
+    contacts: AsyncCollection[Document]
+    livekit: api.LiveKitAPI
+    _rooms: list[str] = field(default_factory=list)
+
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, stack: Stack) -> AsyncIterator[CallKit]:
+        """Connect to a running stack; leaving hangs up and closes the rooms that were made."""
+        settings = stack.read_env()
+        mongo: AsyncMongoClient[Document] = AsyncMongoClient(settings["MONGODB_URI"], tz_aware=True)
+        async with (
+            mongo,
+            ProvidersClient(stack.providers_url) as providers,
+            api.LiveKitAPI(
+                stack.livekit_url, settings["LIVEKIT_API_KEY"], settings["LIVEKIT_API_SECRET"]
+            ) as livekit,
+            Phone(
+                sip_port=stack.phone_sip,
+                rtp_ports=range(stack.phone_rtp, stack.phone_rtp + UDP_RANGE),
+                server=(HOST, stack.sip),
+            ) as phone,
+        ):
+            contacts = mongo[settings["MONGODB_DATABASE"]]["Contact"]
+            kit = cls(stack, phone, providers, contacts, livekit)
+            try:
+                yield kit
+            finally:
+                await kit.close_rooms()
+
+    async def dispatch(self, metadata: JobMetadata | str, *, room: str | None = None) -> str:
+        """Send a job to the worker; the name of its room."""
+        name = room or f"call-{uuid4().hex[:12]}"
+        text = (
+            metadata if isinstance(metadata, str) else metadata.model_dump_json(exclude_none=True)
+        )
+        self._rooms.append(name)
+        await self.livekit.agent_dispatch.create_dispatch(
+            api.CreateAgentDispatchRequest(agent_name=AGENT_NAME, room=name, metadata=text)
+        )
+        return name
+
+    async def close_rooms(self) -> None:
+        """End what `dispatch` began."""
+        listed = await self.livekit.room.list_rooms(api.ListRoomsRequest(names=self._rooms))
+        for room in listed.rooms if self._rooms else ():
+            await self.livekit.room.delete_room(api.DeleteRoomRequest(room=room.name))
+        self._rooms.clear()
+
+    async def contact(
+        self,
+        query: Document,
+        *,
+        until: Callable[[Document], bool] = lambda _: True,
+        timeout_s: float = 15.0,
+    ) -> Document:
+        """The newest call record that matches, once `until` holds for it.
+
+        Raises:
+            TimeoutError: it did not in time; says what the record looked like.
+        """
+        stop_at = time.monotonic() + timeout_s
+        while True:
+            found = await self.contacts.find_one(query, sort=[("createdAt", -1)])
+            if found is not None and until(found):
+                return found
+            if time.monotonic() > stop_at:
+                message = f"the call record never got so far: {found}"
+                raise TimeoutError(message)
+            await asyncio.sleep(0.05)
+
+    async def speech(self, text: str) -> Any:
+        """The caller's voice (8 kHz int16)."""
+        return await say_pcm(text)
+
+    async def hear(self, pcm: Any, rate_hz: int) -> str:
+        """What somebody who listens to `pcm` understands."""
+        return await self.providers.transcribe(pcm, rate_hz)
+
+    async def prompts(self, since: float) -> list[Sequence[Document]]:
+        """The messages of each request that reached the language model since then."""
+        return [
+            entry["messages"]
+            for entry in await self.providers.log()
+            if entry["endpoint"] == "chat" and entry["at"] >= since
+        ]
+
+    async def spoken(self, since: float) -> list[str]:
+        """The texts that reached the voice since then."""
+        return [
+            entry["text"]
+            for entry in await self.providers.log()
+            if entry["endpoint"] == "speak" and entry["at"] >= since
+        ]

@@ -1,0 +1,223 @@
+"""What every call shares: words, session, greeting, memory that comes late, handoff, apology."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from livekit.agents import Agent, AgentSession, llm, room_io
+
+from src.handlers.call import Call
+from src.handlers.session_events import observe
+from src.handlers.voice_assistant import Script, VoiceAssistant
+from src.logs import get_logger
+from src.schemas.agent_meta_schema import AgentMeta
+from src.schemas.contact import CallDirection
+from src.schemas.errors import AgentNotFoundError
+from src.services.caller_memory import CallerMemory, Recollection
+from src.services.rendering import render, system_values
+from src.services.speech_gate import gate
+
+logger = get_logger(__name__)
+
+APOLOGY = "I am sorry, something went wrong on our side. Please call again in a few minutes."
+UNAVAILABLE = "I am sorry, nobody is available on this line right now. Please call again later."
+_ENTER_S = 5.0  # entering takes 2 to 5 ms; past this the greeting is spoken all the same
+
+
+@dataclass(frozen=True)
+class Modality:
+    """Which streams a session opens."""
+
+    audio: bool = True
+    text: bool = False
+    listening: bool = True
+    """False keeps the caller's audio from the recogniser until `listen` (ringing is no speech)."""
+
+
+PHONE = Modality()
+
+
+def write_script(call: Call, meta: AgentMeta, values: Mapping[str, str]) -> Script:
+    """The agent's words for this call; the knowledge base goes in as it stands."""
+    number = call.caller.number if call.caller else None
+    callers = call.dialled if call.direction is CallDirection.OUTBOUND else (number and number.e164)
+    dialled = (number and number.e164) if call.direction is CallDirection.OUTBOUND else call.dialled
+    system = system_values(
+        now=call.services.sources.clock.now(),
+        zone=meta.zone,
+        caller_number=callers or "",
+        called_number=dialled or "",
+        call_direction=call.direction.value,
+        agent_name=meta.name,
+    )
+    defaults = meta.variable_defaults
+    prompt = render(meta.prompt, values, defaults=defaults, system=system, keep_foreign=True)
+    spoken = render(meta.greeting, values, defaults=defaults, system=system, keep_foreign=False)
+    greeting, removed = gate(spoken.text)
+    if spoken.missing or removed:
+        logger.info(
+            "greeting variables missing",
+            extra={"missing": len(spoken.missing), "removed": removed},
+        )
+    parts = [prompt.text, meta.Context] if meta.Context else [prompt.text]
+    return Script(instructions="\n\n".join(parts), greeting=greeting.strip())
+
+
+def build_agent(
+    call: Call,
+    meta: AgentMeta,
+    values: Mapping[str, str],
+    *,
+    chat_ctx: llm.ChatContext | None = None,
+    speaks_first: bool = False,
+) -> VoiceAssistant:
+    """The assistant for `meta` with these values."""
+
+    async def hand_over(agent_id: str, history: llm.ChatContext) -> Agent:
+        return await hand_off(call, meta, agent_id, history)
+
+    script = write_script(call, meta, values)
+    return VoiceAssistant(
+        meta, script, handoff=hand_over, chat_ctx=chat_ctx, speaks_first=speaks_first
+    )
+
+
+async def start_session(
+    call: Call, agent: Agent, meta: AgentMeta | None, modality: Modality, identity: str | None
+) -> AgentSession:
+    """Open the session in the room; publishing its track answers an inbound call."""
+    speech, turn = call.services.speech, call.services.turn
+    language = meta.language if meta else "en"
+    session: AgentSession = AgentSession(
+        stt=speech.listen(language),
+        llm=speech.think(meta.llm_model if meta else None),
+        tts=speech.speak(meta.tts_voice if meta else None),
+        vad=speech.vad(),
+        turn_handling={
+            # Named in full: the defaults reach for cloud services in development mode.
+            "turn_detection": speech.turn_detector(),
+            "endpointing": {"min_delay": turn.endpoint_min_s, "max_delay": turn.endpoint_max_s},
+            "interruption": {"mode": "vad"},
+        },
+        aec_warmup_duration=None,  # it would deafen the agent for the first 3 s of its greeting
+        session_close_transcript_timeout=0.5,
+    )
+    observe(call, session)
+    call.session = session
+    call.language = language
+    if not modality.listening:
+        session.input.set_audio_enabled(False)
+    await session.start(
+        agent,
+        room=call.ctx.room,
+        room_options=_room_options(modality, identity),
+        session_host=False,  # it would hand prompt and history to any participant who asks
+        record=False,
+    )
+    return session
+
+
+def _room_options(modality: Modality, identity: str | None) -> room_io.RoomOptions:
+    audio_in = room_io.AudioInputOptions(pre_connect_audio=False) if modality.audio else False
+    options = room_io.RoomOptions(
+        text_input=modality.text, audio_input=audio_in, audio_output=modality.audio
+    )
+    if identity is not None:
+        options.participant_identity = identity
+    return options
+
+
+async def rebuild(call: Call, agent: VoiceAssistant) -> None:
+    """Put `agent` in place of the live session's agent and wait until it hears the caller.
+
+    `say` right after `update_agent` would still go to the old agent, which takes no new turns: what
+    the caller says into the greeting would be lost without a trace.
+    """
+    session = call.session
+    if session is None:
+        raise RuntimeError("there is no session to rebuild")
+    session.update_agent(agent)
+    try:
+        async with asyncio.timeout(_ENTER_S):
+            await agent.entered.wait()
+    except TimeoutError:
+        call.degrade("rebuild_slow")
+
+
+def greet(call: Call, agent: VoiceAssistant) -> None:
+    """Speak the greeting: once per call, and only when somebody listens."""
+    if call.session is not None and agent.script.greeting:
+        _ = call.session.say(agent.script.greeting)
+
+
+def remember(call: Call, recollection: Recollection) -> Recollection:
+    """Note on the call what memory gave it."""
+    call.recollection = recollection
+    call.degrade(*recollection.degradations)
+    return recollection
+
+
+def join_late_memory(call: Call, memory: CallerMemory) -> None:
+    """Let lookups that missed their deadline still reach the agent before a later turn."""
+    if not memory.complete:
+        _ = call.background.spawn(_join_late_memory(call, memory), name="late-memory")
+
+
+async def _join_late_memory(call: Call, memory: CallerMemory) -> None:
+    recollection = await memory.within(call.services.policy.late_memory_s)
+    memory.stop()
+    call.recollection = recollection
+    agent = call.session.current_agent if call.session else None
+    if not isinstance(agent, VoiceAssistant) or agent.meta.agent_id != recollection.meta.agent_id:
+        return  # handed to another agent meanwhile: this memory was not looked up for it
+    script = write_script(call, recollection.meta, recollection.values)
+    if script.instructions != agent.instructions:
+        # In place, not by a new agent: a swap would drop what the caller is saying at this moment.
+        await agent.update_instructions(script.instructions)
+        logger.info("late memory joined the call")
+
+
+async def hand_off(
+    call: Call, current: AgentMeta, agent_id: str, history: llm.ChatContext
+) -> VoiceAssistant:
+    """The agent that takes over, with its own memory features applied for this caller.
+
+    It gets the conversation so far, but neither the instructions nor the remembered values of the
+    agent before it: those were looked up under the other agent's settings.
+
+    Raises:
+        AgentNotFoundError: there is no such agent of the same owner.
+    """
+    found = await call.services.directory.by_id(agent_id)
+    if found.meta.owner_id != current.owner_id:
+        raise AgentNotFoundError("the agent belongs to another owner")
+    memory = call.recall(found.meta)
+    recollection = await memory.within(call.services.policy.memory_deadline_s)
+    memory.stop()
+    call.degrade(*recollection.degradations)
+    call.handoff_receipts.append(recollection.receipt)
+    return build_agent(
+        call,
+        recollection.meta,
+        recollection.values,
+        chat_ctx=history.copy(exclude_instructions=True, exclude_function_call=True),
+        speaks_first=True,
+    )
+
+
+async def apologise(call: Call, sentence: str) -> None:
+    """Say why the call ends, then end it: a caller is never left in silence."""
+    policy = call.services.policy
+    try:
+        async with asyncio.timeout(policy.apology_s):
+            if call.session is None:
+                call.session = await start_session(
+                    call, Agent(instructions=""), None, PHONE, identity=None
+                )
+            _ = call.session.interrupt(force=True)
+            await call.session.say(sentence, allow_interruptions=False).wait_for_playout()
+    except (TimeoutError, RuntimeError):
+        logger.warning("the apology could not be spoken")
+    await call.telephony.hang_up(call.room)

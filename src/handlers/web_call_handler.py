@@ -1,0 +1,45 @@
+"""Somebody talks or types in the browser."""
+
+from __future__ import annotations
+
+from uuid import uuid4
+
+from livekit import rtc
+
+from src.handlers.call import Call
+from src.handlers.call_handler import Modality, build_agent, greet, remember, start_session
+from src.handlers.call_start import configured_agent, is_ours, mark_answered, open_record
+from src.schemas.contact import ContactStatus
+from src.schemas.job_metadata import JobMetadata
+from src.services.conversation_history import Caller
+from src.services.phone_numbers import caller_number
+
+
+class WebCallHandler:
+    """One session for voice and text; without a number, memory of calls finds nothing."""
+
+    def __init__(self, call: Call, metadata: JobMetadata) -> None:
+        self._call = call
+        self._metadata = metadata
+
+    async def run(self) -> None:
+        """Serve the session up to its greeting; it goes on by itself."""
+        call, metadata = self._call, self._metadata
+        call.status = ContactStatus.ABANDONED
+        meta = await configured_agent(call, metadata)
+        participant = await call.other_side(rtc.ParticipantKind.PARTICIPANT_KIND_STANDARD)
+        if not await is_ours(call):
+            return
+        uid = metadata.contact_uid or metadata.session_id or uuid4().hex
+        call.caller = Caller(number=caller_number(None, None, region=None), contact_uid=uid)
+        call.live_values = metadata.dynamic_values
+        open_record(call, meta, uid, status=ContactStatus.RINGING, campaign_id=None)
+        memory = call.recall(meta)
+        recollection = remember(call, await memory.within(call.services.policy.memory_deadline_s))
+        agent = build_agent(call, recollection.meta, recollection.values)
+        # A page that only shows text never plays the agent's track, and waiting for that would
+        # hold back every reply: without voice there is no audio in either direction.
+        modality = Modality(audio=metadata.mode == "voice", text=True)
+        await start_session(call, agent, meta, modality, participant.identity)
+        mark_answered(call)
+        greet(call, agent)
