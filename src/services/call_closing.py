@@ -37,7 +37,9 @@ class CallCloser:
         pause_s = _FIRST_PAUSE_S
         while not await self._try(contact, end):
             if self._clock.monotonic() + pause_s > stop_at:
-                logger.error("call record left in the journal", extra={"contact_uid": contact.contact_uid})
+                logger.error(
+                    "call record left in the journal", extra={"contact_uid": contact.contact_uid}
+                )
                 return False
             await self._clock.sleep(pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)

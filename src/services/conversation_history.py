@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import arrow
 
@@ -123,7 +123,8 @@ def window_start(meta: AgentMeta, now: datetime) -> datetime:
         return max(start.astimezone(UTC), moment.shift(years=-1).datetime)
     unit = _SHIFTS[meta.history_context_window_type]
     try:
-        return moment.shift(**{unit: -meta.history_context_window_value}).datetime
+        shift: dict[str, Any] = {unit: -meta.history_context_window_value}
+        return moment.shift(**shift).datetime
     except (ValueError, OverflowError):
         return datetime.min.replace(tzinfo=UTC)
 
