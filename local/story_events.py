@@ -30,7 +30,7 @@ class StoryEvent:
     """Seconds since the story began."""
     kind: StoryEventKind
     title: str
-    """One line."""
+    """One line; for what was said, the words."""
     detail: str = ""
     """What does not fit into the line; may have several lines."""
     ok: bool | None = None

@@ -1,0 +1,1 @@
+"""Serve the demo page on this machine."""
