@@ -86,11 +86,11 @@ def join(spoken: Iterable[Pcm], *, pause_s: float, lead_s: float) -> Pcm:
 
 def to_phone(pcm: Pcm, rate_hz: int) -> Pcm:
     """At 8 kHz, without what a telephone does not carry, at an even loudness, quiet trimmed off the ends."""
-    # A second of silence keeps the end from leaking into the beginning, and makes the length a
-    # whole number of samples at both rates.
+    # Silence around it gives the filter room to ring; whole seconds are whole samples at both rates.
     seconds = -(-len(pcm) // rate_hz) + 1
+    begin = rate_hz // 2
     padded = np.zeros(seconds * rate_hz)
-    padded[: len(pcm)] = pcm
+    padded[begin : begin + len(pcm)] = pcm
     spectrum = np.fft.rfft(padded)[: seconds * RATE_HZ // 2 + 1]
     hz = np.arange(len(spectrum)) / seconds
     slope = np.clip((hz - _PASS_HZ) / (_STOP_HZ - _PASS_HZ), 0, 1)

@@ -40,10 +40,10 @@ class Timers:
 
     def waits(self, longest_s: float) -> Iterator[float]:
         """How long to wait after each send, doubling up to the longest, for 64 T1 in all."""
-        wait, waited = self.t1_s, 0.0
-        while waited < 64 * self.t1_s:
-            yield wait
-            waited += wait
+        wait, left = self.t1_s, 64 * self.t1_s
+        while left > 0:
+            yield min(wait, left)
+            left -= wait
             wait = min(2 * wait, longest_s)
 
 
