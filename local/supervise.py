@@ -32,8 +32,6 @@ logfile={home}/log/supervisord.log
 pidfile={home}/supervisord.pid
 childlogdir={home}/log
 directory={root}
-nodaemon=true
-silent=true
 {user}
 [unix_http_server]
 file={socket}
@@ -133,7 +131,16 @@ class _UnixTransport(xmlrpc.client.Transport):
 
     @override
     def make_connection(self, host: Any) -> HTTPConnection:
-        return _UnixConnection(self._path)
+        connection = _UnixConnection(self._path)
+        self._connection = (host, connection)  # which is what close() closes
+        return connection
+
+    @override
+    def request(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().request(*args, **kwargs)
+        finally:
+            self.close()
 
 
 class Supervisor:
@@ -162,22 +169,19 @@ class Supervisor:
         Raises:
             StackError: it does not.
         """
-        log = self._stack.log_dir / "supervisord.log"
-        with log.open("ab") as output:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "supervisor.supervisord", "-c", str(configuration)],
-                cwd=ROOT,
-                env={**environment, MARKER: str(self._stack.home), "PYTHONUNBUFFERED": "1"},
-                stdin=subprocess.DEVNULL,
-                stdout=output,
-                stderr=output,
-                start_new_session=True,  # Ctrl-C in the terminal is not for it
-            )
+        done = subprocess.run(  # returns once the process manager has left for the background
+            [sys.executable, "-m", "supervisor.supervisord", "-c", str(configuration)],
+            cwd=ROOT,
+            env={**environment, MARKER: str(self._stack.home), "PYTHONUNBUFFERED": "1"},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         deadline = time.monotonic() + 15
         while not self.running():
-            if process.poll() is not None or time.monotonic() > deadline:
-                process.kill()
-                raise StackError(f"the process manager did not start:\n{log.read_text()}")
+            if done.returncode != 0 or time.monotonic() > deadline:
+                raise StackError(f"the process manager did not start:\n{done.stdout}{done.stderr}")
             time.sleep(0.05)
 
     def start(self, name: str) -> None:

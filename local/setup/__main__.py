@@ -11,13 +11,13 @@ from local.setup import go
 from local.setup.paths import LOCAL
 from local.setup.python import PYTHON_STEP, UV_STEP
 from local.setup.step import SetupError
-from local.setup.system import install_missing
+from local.setup.system import install_missing, needed
 from local.setup.web import WEB_STEP
 
 
 def _set_up(*, for_tests: bool) -> None:
     began = time.monotonic()
-    install_missing(for_tests=for_tests)
+    install_missing(needed(for_tests=for_tests))
     steps = [UV_STEP, PYTHON_STEP, *go.steps(), WEB_STEP]
     taken = [step.take() for step in steps]
     if any(taken):

@@ -7,7 +7,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -48,14 +48,18 @@ _TO_TEST = (
 )
 
 
-def install_missing(*, for_tests: bool) -> None:
+def needed(*, for_tests: bool) -> tuple[SystemPackage, ...]:
+    """What this checkout needs of the system."""
+    return (*_TO_RUN, *_TO_TEST) if for_tests else _TO_RUN
+
+
+def install_missing(packages: Sequence[SystemPackage]) -> None:
     """Install what is missing, as root; otherwise say what to install.
 
     Raises:
         SetupError: it cannot be installed from here; the message is the command that does it.
     """
-    wanted = (*_TO_RUN, *_TO_TEST) if for_tests else _TO_RUN
-    missing = [package.name for package in wanted if not package.present()]
+    missing = [package.name for package in packages if not package.present()]
     if not missing:
         return
     install = ["apt-get", "install", "-y", "--no-install-recommends", *missing]

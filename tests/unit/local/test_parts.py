@@ -1,0 +1,39 @@
+"""The process list."""
+
+from __future__ import annotations
+
+import pytest
+
+from local.parts import PARTS, STEPS, select
+from local.ports import Stack
+from local.supervise import render
+
+
+def test_all_parts_and_steps_are_started_by_default() -> None:
+    assert select(None) == [*(part.name for part in PARTS), *STEPS]
+
+
+def test_groups_stand_for_their_parts() -> None:
+    assert select("livekit,stores") == ["redis", "mongodb", "postgres", "livekit"]
+
+
+def test_an_unknown_part_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match="no such part: mongdb"):
+        select("redis,mongdb")
+
+
+def test_every_need_is_a_part_or_a_step() -> None:
+    known = {*(part.name for part in PARTS), *STEPS}
+    assert {need for part in PARTS for need in part.needs} <= known
+
+
+def test_no_part_starts_by_itself_and_each_has_its_log() -> None:
+    stack = Stack.named("spare")
+    text = render(stack, PARTS)
+    assert text.count("autostart=false") == len(PARTS)
+    for part in PARTS:
+        assert f"stdout_logfile={stack.log_dir}/{part.name}.log" in text
+
+
+def test_keys_are_not_written_into_the_configuration() -> None:
+    assert "API_KEY" not in render(Stack.named("spare"), PARTS)
