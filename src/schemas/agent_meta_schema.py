@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any
-from zoneinfo import ZoneInfo, available_timezones
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import (
     AfterValidator,
@@ -33,8 +33,10 @@ class WindowType(StrEnum):
 
 
 def _timezone(name: str) -> str:
-    if name not in available_timezones():
-        raise ValueError("unknown time zone")
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError("unknown time zone") from error
     return name
 
 
