@@ -38,9 +38,14 @@ class Timers:
     t1_s: float = 0.5
     t2_s: float = 4.0
 
+    @property
+    def give_up_s(self) -> float:
+        """How long nothing may come until nothing is expected any more."""
+        return 64 * self.t1_s
+
     def waits(self, longest_s: float) -> Iterator[float]:
-        """How long to wait after each send, doubling up to the longest, for 64 T1 in all."""
-        wait, left = self.t1_s, 64 * self.t1_s
+        """How long to wait after each send, doubling up to the longest, until it is given up."""
+        wait, left = self.t1_s, self.give_up_s
         while left > 0:
             yield min(wait, left)
             left -= wait

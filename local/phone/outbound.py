@@ -61,14 +61,21 @@ class OutboundCall(Call):
             raise self._refusal
 
     async def cancel(self) -> None:
-        """Stop ringing and wait until the other side has confirmed it; a call answered meanwhile is hung up."""
+        """Stop ringing and wait until the other side has confirmed it, or has had its time to.
+
+        A call that is answered meanwhile is hung up.
+        """
         if self._invite is None or self._settled.is_set():
             return
         self._is_cancelled = True
         # RFC 3261 9.1: no CANCEL before a provisional response; until then one is owed.
         if self._invite.answered.is_set():
             self._send_cancel(self._invite)
-        await self._settled.wait()
+        try:
+            async with asyncio.timeout(self._endpoint.timers.give_up_s):
+                await self._settled.wait()
+        except TimeoutError:
+            self._refuse(408, "the cancelled call was never confirmed to be over")
         await self.hang_up()
 
     @override

@@ -16,6 +16,7 @@ from local.phone import (
     OutboundCall,
     Pcm,
     Phone,
+    Timers,
 )
 from local.phone.rtp import decode_ulaw, encode_ulaw
 from local.sipp import Sipp
@@ -258,6 +259,22 @@ async def test_sipp_calls() -> None:
     assert result.exit_code == 0, result.errors
     assert (call.caller, call.ended_by) == ("+15557654321", "there")
     assert has_heard(call, tone(500))
+
+
+async def test_sipp_tells_of_a_call_that_went_otherwise() -> None:
+    async with (
+        Sipp.echoing() as sipp,
+        Phone(
+            rtp_ports=PORTS, server=("127.0.0.1", sipp.sip_port), timers=Timers(t1_s=0.01)
+        ) as phone,
+    ):
+        call = await phone.start_dial(NUMBER)
+        await call.ringing.wait()
+        await call.cancel()  # it expects an ACK, and confirms nothing
+        result = await sipp.finished()
+    assert result.exit_code == 1
+    assert "CANCEL" in result.errors
+    assert call.ended_by == "here"
 
 
 async def test_an_unfinished_sipp_is_ended() -> None:

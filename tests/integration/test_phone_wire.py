@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
-from local.phone import CallRefusedError, Phone, Timers
+from local.phone import CallRefusedError, InboundCall, Phone, Timers
 from local.phone.sdp import describe
 from local.phone.sip import HostPort, Message, Request, Response, parse, parse_name_address, respond
 
@@ -94,6 +94,15 @@ async def phone(peer: Peer) -> AsyncIterator[Phone]:
 def answer(invite: Request, peer: Peer, status: int, body: str = "") -> Response:
     host, port = peer.address
     return respond(invite, status, tag="peer", contact=f"sip:peer@{host}:{port}", body=body)
+
+
+async def ring_at(phone: Phone, peer: Peer) -> InboundCall:
+    """A call of the peer that the phone has answered."""
+    peer.send(peer.make("INVITE", branch="first"), phone)
+    call = await phone.accept(ring_s=0)
+    ok = await peer.response(200)
+    peer.send(peer.make("ACK", branch="ack", to_tag=ok.recipient.tag), phone)
+    return call
 
 
 async def test_an_invite_that_was_lost_is_sent_again(phone: Phone, peer: Peer) -> None:
@@ -201,4 +210,54 @@ async def test_an_offer_without_our_codec_is_refused(phone: Phone, peer: Peer) -
     bare = Request(headers=invite.headers, method="INVITE", uri=invite.uri)
     peer.send(bare, phone)
     assert (await peer.response(488)).sequence_method == "INVITE"
+    peer.send(peer.make("ACK", branch="1"), phone)
+
+
+async def test_a_call_that_changes_goes_on_at_the_new_address(phone: Phone, peer: Peer) -> None:
+    call = await ring_at(phone, peer)
+    moved = Peer()
+    await moved.open()
+    again = peer.make("INVITE", branch="again", to_tag=call._invite.tag, sequence=2)
+    there = Request(
+        headers=again.headers, body=describe(moved.address), method="INVITE", uri=again.uri
+    )
+    peer.send(there, phone)
+    while (await peer.response(200)).sequence != 2:
+        pass
+    peer.send(peer.make("ACK", branch="ack2", to_tag=call._invite.tag, sequence=2), phone)
+
+    assert call._media._remote is not None
+    assert call._media._remote.address == moved.address
+    assert phone.calls == [call]
+    moved.close()
+
+
+async def test_requests_of_a_routed_call_go_by_its_route(phone: Phone, peer: Peer) -> None:
+    proxy = Peer()
+    await proxy.open()
+    invite = peer.make("INVITE", branch="1")
+    route = f"<sip:127.0.0.1:{proxy.address[1]};lr>"
+    headers = (*invite.headers, ("Record-Route", f"{route}, <sip:127.0.0.1:9;lr>"))
+    peer.send(Request(headers=headers, body=invite.body, method="INVITE", uri=invite.uri), phone)
+    call = await phone.accept(ring_s=0)
+    ok = await peer.response(200)
+    peer.send(peer.make("ACK", branch="2", to_tag=ok.recipient.tag), phone)
+
+    leaving = asyncio.ensure_future(call.hang_up())
+    bye = await proxy.request("BYE")
+    proxy.send(answer(bye, proxy, 200), phone)
+    await leaving
+    proxy.close()
+
+    assert bye.values("route") == [route, "<sip:127.0.0.1:9;lr>"]
+    assert bye.uri == parse_name_address(invite.header("contact")).uri
+
+
+async def test_a_cancel_means_the_call_of_its_branch(phone: Phone, peer: Peer) -> None:
+    peer.send(peer.make("CANCEL", branch="other"), phone)
+    assert (await peer.response(481)).sequence_method == "CANCEL"
+    peer.send(peer.make("INVITE", branch="1"), phone)
+    peer.send(peer.make("CANCEL", branch="1"), phone)  # before it could ring
+    assert (await peer.response(200)).sequence_method == "CANCEL"
+    assert (await peer.response(487)).sequence_method == "INVITE"
     peer.send(peer.make("ACK", branch="1"), phone)
