@@ -29,6 +29,7 @@ class StoryEvent:
     at_s: float
     """Seconds since the story began."""
     kind: StoryEventKind
+    """`end` is the end of the whole story."""
     title: str
     """One line; for what was said, the words."""
     detail: str = ""

@@ -52,9 +52,9 @@ export class WatchPanel {
   }
 
   #show(type, data) {
-    if (type === "message") this.#timeline.show(data);
-    else if (type === "result") this.#showResult(data);
-    else this.#fail(data.message);
+    if (type === "result") this.#showResult(data);
+    else if (type === "failure") this.#fail(data.message);
+    else if (data.kind !== "end") this.#timeline.show(data); // the verdict says how it ended
   }
 
   #showResult({ line, held, expected, recordings }) {

@@ -14,7 +14,6 @@ const LABELS = {
   stored: "Stored",
   log: "Log",
   check: "Expectation",
-  end: "Ended",
 };
 
 /** Both calls, step by step. */
