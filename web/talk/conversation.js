@@ -33,6 +33,7 @@ export class Conversation {
       .on(RoomEvent.ParticipantDisconnected, (who) => who.isAgent && this.#agentLeft())
       .on(RoomEvent.TrackSubscribed, (track, _publication, who) => who.isAgent && this.#hear(track))
       .on(RoomEvent.AudioPlaybackStatusChanged, () => this.#showSound())
+      .on(RoomEvent.SignalReconnecting, () => listener.onAgentState("reconnecting"))
       .on(RoomEvent.Reconnecting, () => listener.onAgentState("reconnecting"))
       .on(RoomEvent.Reconnected, () => this.#showAgentState())
       .on(RoomEvent.Disconnected, (reason) => this.#disconnected(reason));
@@ -44,10 +45,14 @@ export class Conversation {
   /** Join. With a microphone track the agent is heard; without one it only writes. */
   async join(invitation, microphone) {
     this.#microphone = microphone;
-    await this.#room.connect(invitation.url, invitation.token, {
-      // An agent waits with its words for somebody to hear them, so what is meant to be heard must be.
-      autoSubscribe: Boolean(microphone),
-    });
+    try {
+      await this.#room.connect(invitation.url, invitation.token, {
+        // An agent waits with its words for somebody to hear them: what is meant to be heard must be.
+        autoSubscribe: Boolean(microphone),
+      });
+    } catch (error) {
+      throw new Error("The call server cannot be reached.", { cause: error });
+    }
     if (microphone) {
       await this.#room.localParticipant.publishTrack(microphone, { source: Track.Source.Microphone });
     }

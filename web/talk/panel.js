@@ -72,6 +72,7 @@ export class TalkPanel {
       this.#agentIsLate = setTimeout(() => this.#sayAgentIsLate(), AGENT_PATIENCE_MS);
       await this.#conversation.join(invitation, microphone);
       this.#setPhase("live");
+      if (document.activeElement === document.body) this.#find("mute").focus(); // "Start" is gone
     } catch (error) {
       microphone?.stop();
       this.#failToStart(error);
