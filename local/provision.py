@@ -113,7 +113,7 @@ async def _outbound_trunks(
             )
         )
         ids[name] = created.sip_trunk_id
-    return ids
+    return {name: ids[name] for name in addresses}
 
 
 def _missing(addresses: Mapping[str, str], ids: Mapping[str, str]) -> Iterable[str]:

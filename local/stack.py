@@ -98,7 +98,7 @@ def _up(stack: Stack, names: list[str], *, follow: bool) -> None:
         _up_until_interrupted(stack, names)
         return
     bring_up(stack, names)
-    if "demo" in names:
+    if "demo" in names and stack.name == "demo":
         print(_welcome(stack), flush=True)
 
 

