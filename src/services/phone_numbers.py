@@ -50,6 +50,11 @@ class CallerNumber:
     """The number as received."""
 
 
+def load_numbering_plans() -> None:
+    """Read every country's plan now; else each is read from disk when its first number comes."""
+    phonenumbers.PhoneMetadata.load_all()
+
+
 def last10(raw: str | None) -> str | None:
     """The last ten digits of a number (all of them if it has seven to nine).
 
