@@ -153,7 +153,7 @@ class _Progress:
 
     def _look_at(self, part: Part, state: State) -> None:
         began = self.on_the_way[part.name]
-        if state.alive and part.ready(self.stack) and self._settled(part, state):
+        if state.alive and part.ready(self.stack) and part.started(self.stack, state.word):
             del self.on_the_way[part.name]
             self._take(part.name, part.complete)
             self._finish(part.name, began)
@@ -163,10 +163,6 @@ class _Progress:
             raise StackError(
                 self._failure(part.name, f"does not work after {part.ready_within_s:.0f} s.")
             )
-
-    def _settled(self, part: Part, state: State) -> bool:
-        # Nothing can be asked of it: wait until the process manager trusts it.
-        return part.name != "jobs" or state.word == "RUNNING"
 
     def _finish(self, name: str, began: float) -> None:
         self.done.add(name)

@@ -29,6 +29,9 @@ class Part:
     command: Callable[[Stack], list[str]]
     ready: Check
     """Whether it does its work, asked from outside."""
+    started: Callable[[Stack, str], bool] = lambda _stack, _state: True
+    """What else must hold before others may count on a new process; gets the state that the
+    process manager sees."""
     needs: tuple[str, ...] = ()
     """Parts and steps that come before it."""
     prepare: Callable[[Stack], None] = lambda _: None
@@ -142,8 +145,10 @@ PARTS: tuple[Part, ...] = (
         command=lambda _: _python("agent.py", "start"),
         needs=("livekit", "provision", "seed"),
         prepare=lambda stack: stack.data_dir.mkdir(parents=True, exist_ok=True),
-        ready=lambda stack: health.worker_registered(
-            f"http://{HOST}:{stack.worker}/", stack.log_dir / "worker.log"
+        ready=lambda stack: health.http_ok(f"http://{HOST}:{stack.worker}/"),
+        # Its page says 200 as soon as it listens, before the LiveKit server knows it.
+        started=lambda stack, _: health.has_logged(
+            stack.log_dir / "worker.log", "registered worker"
         ),
         stop_wait_s=8,  # a call in progress ends in order
         ready_within_s=60,
@@ -153,6 +158,7 @@ PARTS: tuple[Part, ...] = (
         command=lambda _: _python("jobs.py"),
         needs=("mongodb", "seed"),
         ready=lambda _: True,  # it listens nowhere; that it keeps running is watched anyway
+        started=lambda _, state: state == "RUNNING",
     ),
     Part(
         name="demo",
