@@ -43,11 +43,11 @@ class _Pages:
     def routes(self) -> list[web.AbstractRouteDef]:
         return [
             web.get("/", self._file("index.html")),
-            web.get("/style.css", self._file("style.css")),
             web.get("/app.js", self._file("app.js")),
             web.get("/scroll.js", self._file("scroll.js")),
             web.get("/favicon.svg", self._file("favicon.svg")),
             web.get("/vendor/livekit-client.mjs", self._file(_CLIENT_LIBRARY)),
+            web.static("/style", self._web_root / "style"),
             web.static("/talk", self._web_root / "talk"),
             web.static("/watch", self._web_root / "watch"),
         ]

@@ -127,7 +127,9 @@ def test_a_file_that_lists_no_agents_is_named(tmp_path: Path) -> None:
 # Who may ask
 
 
-@pytest.mark.parametrize("path", ["/", "/agents", "/story", "/style.css", "/recordings/call-2.wav"])
+@pytest.mark.parametrize(
+    "path", ["/", "/agents", "/story", "/style/ground.css", "/recordings/call-2.wav"]
+)
 @pytest.mark.parametrize(
     "host",
     [
@@ -181,7 +183,7 @@ async def test_the_browser_is_told_to_load_from_here_only(page: TestClient, path
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/style.css", "/app.js", "/talk/panel.js", "/vendor/livekit-client.mjs"]
+    "path", ["/", "/style/ground.css", "/app.js", "/talk/panel.js", "/vendor/livekit-client.mjs"]
 )
 async def test_the_files_of_the_page_are_served(page: TestClient, path: str) -> None:
     assert await status_of_raw_path(page, path) == 200
