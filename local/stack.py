@@ -66,6 +66,8 @@ def _restart(stack: Stack, names: list[str]) -> None:
         raise StackError(f"{stack.name} is down")
     select(",".join(names))
     supervisor.stop(names)
+    for name in names:
+        supervisor.clear_log(name)  # what an earlier process logged says nothing about this one
     bring_up(stack, names)
 
 

@@ -201,6 +201,10 @@ class Supervisor:
         while any(s.pid for s in self.states() if s.name in names) and time.monotonic() < deadline:
             time.sleep(0.05)
 
+    def clear_log(self, name: str) -> None:
+        """Begin the log of a part anew."""
+        self._rpc.clearProcessLogs(name)
+
     def shut_down(self) -> None:
         """Ask it to end."""
         with suppress(xmlrpc.client.Fault):
