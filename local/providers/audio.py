@@ -36,7 +36,7 @@ def resample(pcm: Pcm, source: int, target: int) -> Pcm:
     samples = pcm.astype(np.float32)
     if target < source:
         samples = np.convolve(samples, _low_pass(0.46 * target / source), mode="same")
-    at = np.arange(0, len(pcm) - 0.5, source / target)
+    at = np.arange(round(len(pcm) * target / source)) * (source / target)
     between = np.interp(at, np.arange(len(pcm)), samples)
     return np.asarray(np.clip(between, -32768, 32767), np.int16)
 

@@ -32,7 +32,7 @@ _COURTESIES = (
     (re.compile(r"\b(?:hello|hi|hey|good (?:morning|afternoon|evening))\b", re.IGNORECASE), OFFER),
 )
 _COURTEOUS = terms(
-    "goodbye bye thanks good morning afternoon evening great perfect fine nice day wonderful alright"
+    "goodbye bye thanks very lot good morning afternoon evening great perfect fine nice day wonderful alright"
 )
 
 

@@ -17,7 +17,7 @@ from local.providers.json_schema import (
     variants,
 )
 from local.providers.recall import caller_name
-from local.providers.statements import Statement, best_likeness, coverage, statements, terms
+from local.providers.statements import Statement, best_likeness, coverage, sentences, terms
 from local.providers.summary import shortened, summarise
 
 _SHAPES = (
@@ -101,18 +101,18 @@ class SchemaFiller:
 
     def _number(self, schema: Json, about: frozenset[str]) -> Any:
         whole = kind(schema) == "integer"
-        for sentence in statements(self.text):
-            own = terms(sentence.text)
+        for sentence in sentences(self.text):
+            own = terms(sentence)
             if not self.as_spoken and not any(best_likeness(term, own) for term in about):
                 continue
-            for value in map(float, _NUMBER.findall(sentence.text)):
+            for value in map(float, _NUMBER.findall(sentence)):
                 if is_in_range(value, schema) and (value.is_integer() or not whole):
                     return int(value) if whole else value
         return _ABSENT
 
     def _truth(self, about: frozenset[str]) -> Any:
-        best = self._telling(about, statements(self.text))
-        return _ABSENT if best is None else not _NEGATION.search(best.text)
+        best = self._telling(about)
+        return not _NEGATION.search(best) if best else _ABSENT
 
     def _choice(self, options: Sequence[Any]) -> Any:
         """The option the text names: the one most of whose words it has."""
@@ -147,17 +147,15 @@ class SchemaFiller:
 
     def _stated(self, about: frozenset[str]) -> str:
         """The value of a `name: value` line, or the sentence that has the words of the name."""
-        said = statements(self.text)
-        for statement in said:
-            key, _, value = statement.text.partition(":")
+        for sentence in sentences(self.text):
+            key, _, value = sentence.partition(":")
             if value.strip() and about and terms(key) == about:
                 return value.strip()
-        best = self._telling(about, said)
-        return best.text if best else ""
+        return self._telling(about)
 
-    @staticmethod
-    def _telling(about: frozenset[str], said: Sequence[Statement]) -> Statement | None:
-        """The sentence that has most of the words; None if none has enough."""
+    def _telling(self, about: frozenset[str]) -> str:
+        """The sentence that has most of the words; empty if none has enough."""
+        said = [Statement(sentence) for sentence in sentences(self.text)]
         shares = coverage(about, said)
         at = max(range(len(said)), key=shares.__getitem__, default=None)
-        return None if at is None or shares[at] < _SHOWN else said[at]
+        return "" if at is None or shares[at] < _SHOWN else said[at].text

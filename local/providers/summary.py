@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from local.providers.conversation import Utterance
+from local.providers.intents import courtesy
 from local.providers.statements import sentences, terms
 
 _LONGEST_QUOTE = 30  # words
@@ -36,7 +37,7 @@ def _exchanges(lines: Sequence[Utterance]) -> list[tuple[str, str]]:
     """What the caller raised, each with the agent's answer; courtesies are left out."""
     exchanges: list[tuple[str, str]] = []
     for line in lines:
-        if line.by_caller and terms(line.text):
+        if line.by_caller and not courtesy(line.text):
             exchanges.append((line.text, ""))
         elif not line.by_caller and exchanges and not exchanges[-1][1]:
             exchanges[-1] = (exchanges[-1][0], line.text)

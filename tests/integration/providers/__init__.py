@@ -1,0 +1,1 @@
+"""The local provider server, driven as the product and its tests drive it."""
