@@ -70,11 +70,12 @@ def variables(document: Mapping[str, Any]) -> dict[str, str]:
     stored = document.get("dynamicVariables")
     if not isinstance(stored, Mapping):
         return {}
-    texts = {name: _plain_text(value) for name, value in stored.items() if isinstance(name, str)}
+    texts = {name: plain_text(value) for name, value in stored.items() if isinstance(name, str)}
     return {name: text for name, text in texts.items() if text.strip()}
 
 
-def _plain_text(value: object) -> str:
+def plain_text(value: object) -> str:
+    """Text, a number or a truth value as text; blank for everything else."""
     match value:
         case str():
             return str(value)
@@ -125,7 +126,7 @@ def contact_uid(document: Mapping[str, Any]) -> str:
 
 def _text(value: object) -> str | None:
     """Text as it is, and numbers, since some imports stored phone numbers as such."""
-    return _plain_text(value) or None
+    return plain_text(value) or None
 
 
 def transcript(document: Mapping[str, Any]) -> tuple[Turn, ...]:

@@ -165,8 +165,8 @@ class InMemoryContacts(ContactHistory, CallRecords, SummaryQueue):
 
 def _is_candidate(document: Document, query: ContactQuery) -> bool:
     return (
-        document.get("ownerId") == query.owner_id
-        and document.get("phoneLast10") == query.phone_last10
+        document.get("phoneLast10") == query.phone_last10
+        and document.get("ownerId") == query.owner_id
         and document.get("AgentID") in query.agent_ids
         and (
             query.exclude_contact_uid is None

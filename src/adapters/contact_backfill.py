@@ -1,0 +1,50 @@
+"""What an older contact document lacks for the lookups to find it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from src.adapters.contact_documents import Document, moment, plain_text
+from src.services.phone_numbers import caller_number
+
+_DATES = ("callStartedAt", "callEndedAt", "createdAt")
+
+BACKFILL_FIELDS = ("phone", "originalPhone", "phoneLast10", "ownerId", "AgentID", *_DATES)
+"""All that `missing_fields` reads."""
+
+NEEDS_BACKFILL: Document = {
+    "$or": [
+        {"phoneLast10": {"$exists": False}},
+        {"ownerId": {"$in": [None, ""]}},
+        *({name: {"$ne": None, "$not": {"$type": "date"}}} for name in _DATES),
+    ]
+}
+"""Matches the documents for which `missing_fields` may have something."""
+
+
+def missing_fields(document: Mapping[str, Any], owners: Mapping[str, str]) -> Document:
+    """The fields to set; empty if the document has all it needs.
+
+    Args:
+        document: a contact document with at least `BACKFILL_FIELDS`.
+        owners: the owner of each agent.
+    """
+    fields: Document = {}
+    if "phoneLast10" not in document:
+        phone, original = (
+            plain_text(document.get("phone")),
+            plain_text(document.get("originalPhone")),
+        )
+        fields["phoneLast10"] = caller_number(phone, original, region=None).last10
+    owner = owners.get(str(document.get("AgentID")))
+    if not document.get("ownerId") and owner:
+        fields["ownerId"] = owner
+    for name in _DATES:
+        value = document.get(name)
+        if value is not None and not isinstance(value, datetime):
+            fields[name] = moment(value)
+            if fields[name] is None:
+                fields[f"{name}AsReceived"] = value  # nothing of a customer's is thrown away
+    return fields

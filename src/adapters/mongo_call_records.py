@@ -1,0 +1,106 @@
+"""Writes of the current call's document in the `Contact` collection.
+
+Each write is one update of one document, computed by the server from what the document holds, so
+that repeated, late and concurrent writes cannot undo each other.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pymongo.errors import DuplicateKeyError
+from typing_extensions import override
+
+from src.adapters.contact_documents import (
+    FINAL_STATUSES,
+    KEPT_FIELDS,
+    Document,
+    end_fields,
+    start_fields,
+)
+from src.adapters.mongo import Mongo, store_errors
+from src.schemas.contact import CallEnd, ContactStatus, NewContact
+from src.services.ports import CallRecords, Clock
+
+_FINAL: Document = {"$in": ["$status", sorted(FINAL_STATUSES)]}
+_CLOSED: Document = {"$ne": [{"$ifNull": ["$callEndedAt", None]}, None]}
+
+
+class MongoCallRecords(CallRecords):
+    """One document per call, found by its `contactUID`."""
+
+    def __init__(self, *, mongo: Mongo, clock: Clock) -> None:
+        self._contacts = mongo.contacts
+        self._clock = clock
+
+    @override
+    async def open(self, contact: NewContact) -> None:
+        await self._upsert(contact.contact_uid, {"$set": self._start(contact, contact.status)})
+
+    @override
+    async def mark(self, contact_uid: str, status: ContactStatus) -> None:
+        with store_errors():
+            await self._contacts.update_one(
+                {"contactUID": contact_uid, "status": {"$nin": sorted(FINAL_STATUSES)}},
+                {"$set": {"status": status.value}},
+            )
+
+    @override
+    async def close(self, contact: NewContact, end: CallEnd) -> None:
+        ended = {name: _literal(value) for name, value in end_fields(end).items()}
+        closed = {**self._start(contact, end.status), **ended}
+        whole = {"$cond": [_CLOSED, "$$ROOT", {"$mergeObjects": ["$$ROOT", closed]}]}
+        await self._upsert(contact.contact_uid, {"$replaceWith": whole})
+
+    def _start(self, contact: NewContact, status: ContactStatus) -> Document:
+        fields = {
+            name: _kept(name, value) if name in KEPT_FIELDS else _live(name, value)
+            for name, value in start_fields(contact).items()
+        }
+        return {
+            **fields,
+            "dynamicVariables": _merged_variables(contact.dynamic_variables),
+            "status": {"$cond": [_FINAL, "$status", _literal(status.value)]},
+            "createdAt": _kept("createdAt", self._clock.now()),
+        }
+
+    async def _upsert(self, contact_uid: str, stage: Document) -> None:
+        with store_errors():
+            try:
+                await self._contacts.update_one({"contactUID": contact_uid}, [stage], upsert=True)
+            except DuplicateKeyError:
+                # Another write created the document meanwhile; now there is one to update.
+                await self._contacts.update_one({"contactUID": contact_uid}, [stage], upsert=True)
+
+
+def _literal(value: Any) -> Document:  # noqa: ANN401 - any plain value
+    # Callers' words may begin with "$", which would be a field's name.
+    return {"$literal": value}
+
+
+def _kept(name: str, value: object) -> Document:
+    return {"$ifNull": [f"${name}", _literal(value)]}
+
+
+def _live(name: str, value: object) -> Document:
+    if value is None:
+        return _kept(name, None)
+    return {"$cond": [_FINAL, _kept(name, value), _literal(value)]}
+
+
+def _merged_variables(live: dict[str, str]) -> Document:
+    wins = {name: value for name, value in live.items() if value.strip()}
+    stored = {
+        "$cond": [
+            {"$eq": [{"$type": "$dynamicVariables"}, "object"]},
+            "$dynamicVariables",
+            _literal({}),
+        ]
+    }
+    return {
+        "$mergeObjects": [
+            _literal(live),
+            stored,
+            {"$cond": [_FINAL, _literal({}), _literal(wins)]},
+        ]
+    }

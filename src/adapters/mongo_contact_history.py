@@ -1,0 +1,193 @@
+"""Lookups of earlier calls in the `Contact` collection.
+
+Each lookup asks, per agent, twice: for calls with a `callStartedAt`, in the order of the index and
+read on as far as the consumer goes, and for the few without, whose date is `createdAt`. The first
+stage of each pipeline names the fields of one index and nothing else, so that every server finds
+the index; what remains is the second stage, which a MongoDB server merges into the first.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from typing import Generic, TypeVar
+
+from motor.motor_asyncio import AsyncIOMotorCollection, AsyncIOMotorCommandCursor
+from pymongo.errors import PyMongoError
+from typing_extensions import override
+
+from src.adapters.contact_documents import (
+    HISTORY_FIELDS,
+    Document,
+    past_conversation,
+    remembered_variables,
+)
+from src.adapters.mongo import Mongo, store_errors
+from src.schemas.contact import CallDirection, ContactQuery, PastConversation, RememberedVariables
+from src.services.ports import ContactHistory
+
+Record = TypeVar("Record", PastConversation, RememberedVariables)
+Read = Callable[[Document], Record | None]
+
+_BATCH = 50
+_CLOSE_S = 0.2
+"""For closing cursors that were not read to their end; the server drops them later in any case."""
+
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
+_NOT_BLANK = {"$regex": r"\S"}
+_NOT_EMPTY: Document = {"$gt": {}}
+
+
+class MongoContactHistory(ContactHistory):
+    """Reads with one index scan per agent and newest first, whatever the size of the collection."""
+
+    def __init__(self, mongo: Mongo) -> None:
+        self._contacts = mongo.contacts
+
+    @override
+    def conversations(self, query: ContactQuery) -> AsyncGenerator[PastConversation, None]:
+        rest = {"conversation_summary": _NOT_BLANK, **_others(query)}
+        return self._newest_first(query, {}, rest, past_conversation)
+
+    @override
+    def variables(self, query: ContactQuery) -> AsyncGenerator[RememberedVariables, None]:
+        rest = {"dynamicVariables": _NOT_EMPTY, **_others(query)}
+        outbound = {"callDirection": CallDirection.OUTBOUND.value}
+        return self._newest_first(query, outbound, rest, remembered_variables)
+
+    async def _newest_first(
+        self, query: ContactQuery, indexed: Document, rest: Document, read: Read[Record]
+    ) -> AsyncGenerator[Record, None]:
+        def within(document: Document) -> Record | None:
+            record = read(document)
+            since = query.since or _EARLIEST
+            return record if record is not None and since <= record.at <= query.until else None
+
+        streams: list[_Stream[Record]] = []
+        for agent_id in sorted(query.agent_ids):
+            key = {
+                "ownerId": query.owner_id,
+                "phoneLast10": query.phone_last10,
+                "AgentID": agent_id,
+            }
+            streams += [
+                _dated(self._contacts, {**key, **indexed}, query, rest, within),
+                _undated(self._contacts, key, {**indexed, **rest}, within),
+            ]
+        try:
+            await _fetch_all(streams)
+            ties: list[Record] = []
+            while (record := await _next(streams)) is not None:
+                if ties and ties[0].at != record.at:
+                    for tied in _in_order(ties):
+                        yield tied
+                    ties = []
+                ties.append(record)
+            for tied in _in_order(ties):
+                yield tied
+        finally:
+            await _close_all(streams)
+
+
+class _Stream(Generic[Record]):
+    """The records of one cursor, newest first."""
+
+    def __init__(
+        self, cursor: AsyncIOMotorCommandCursor[Document], read: Read[Record], batch: int | None
+    ) -> None:
+        """Without a `batch`, everything is read at once and put in order here."""
+        self._cursor = cursor
+        self._read: Read[Record] = read
+        self._batch = batch
+        self._records: deque[Record] = deque()
+        self.exhausted = False
+
+    async def fetch(self) -> None:
+        """Read one batch."""
+        with store_errors():
+            documents: list[Document] = await self._cursor.to_list(self._batch)
+        self.exhausted = self._batch is None or len(documents) < self._batch
+        records = [record for one in documents if (record := self._read(one)) is not None]
+        self._records.extend(sorted(records, key=lambda record: record.at, reverse=True))
+
+    async def head(self) -> Record | None:
+        """The newest record not taken yet."""
+        while not self._records and not self.exhausted:
+            await self.fetch()
+        return self._records[0] if self._records else None
+
+    def take(self) -> Record:
+        """Remove the head."""
+        return self._records.popleft()
+
+    async def close(self) -> None:
+        """Let the server forget the cursor."""
+        await self._cursor.close()
+
+
+def _dated(
+    contacts: AsyncIOMotorCollection[Document],
+    key: Document,
+    query: ContactQuery,
+    rest: Document,
+    read: Read[Record],
+) -> _Stream[Record]:
+    # Stored dates are whole milliseconds, and so is a bound once it is sent: rounded down.
+    since = _EARLIEST if query.since is None else query.since + timedelta(microseconds=999)
+    cursor = contacts.aggregate(
+        [
+            {"$match": {**key, "callStartedAt": {"$gte": since, "$lte": query.until}}},
+            {"$match": rest},
+            {"$sort": {"callStartedAt": -1}},
+            {"$project": dict.fromkeys(HISTORY_FIELDS, 1)},
+        ],
+        batchSize=_BATCH,
+    )
+    return _Stream(cursor, read, _BATCH)
+
+
+def _undated(
+    contacts: AsyncIOMotorCollection[Document], key: Document, rest: Document, read: Read[Record]
+) -> _Stream[Record]:
+    cursor = contacts.aggregate(
+        [
+            {"$match": {**key, "callStartedAt": None}},
+            {"$match": rest},
+            {"$project": dict.fromkeys(HISTORY_FIELDS, 1)},
+        ]
+    )
+    return _Stream(cursor, read, None)
+
+
+def _others(query: ContactQuery) -> Document:
+    uid = query.exclude_contact_uid
+    return {} if uid is None else {"contactUID": {"$ne": uid}}
+
+
+def _in_order(ties: list[Record]) -> list[Record]:
+    return sorted(ties, key=lambda record: record.contact_uid, reverse=True)
+
+
+async def _next(streams: Sequence[_Stream[Record]]) -> Record | None:
+    heads = [(record.at, stream) for stream in streams if (record := await stream.head())]
+    return max(heads, key=lambda head: head[0])[1].take() if heads else None
+
+
+async def _fetch_all(streams: Sequence[_Stream[Record]]) -> None:
+    try:
+        async with asyncio.TaskGroup() as group:
+            for stream in streams:
+                group.create_task(stream.fetch())
+    except ExceptionGroup as failed:
+        raise failed.exceptions[0] from None  # each is translated already; one is enough
+
+
+async def _close_all(streams: Sequence[_Stream[Record]]) -> None:
+    unread = [stream for stream in streams if not stream.exhausted]
+    if unread:
+        with suppress(TimeoutError, PyMongoError):
+            async with asyncio.timeout(_CLOSE_S):
+                await asyncio.gather(*(stream.close() for stream in unread))

@@ -1,0 +1,84 @@
+"""The agent as it is stored, and as a call gets it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any
+
+AGENT_FIELDS: Mapping[str, str] = MappingProxyType(
+    {
+        "agentId": "agent_id",
+        "ownerId": "owner_id",
+        "name": "name",
+        "greeting": "greeting",
+        "prompt": "prompt",
+        "Context": "Context",
+        "language": "language",
+        "timezone": "timezone",
+        "variableDefaults": "variable_defaults",
+        "handoffAgentIds": "handoff_agent_ids",
+        "llmModel": "llm_model",
+        "ttsVoice": "tts_voice",
+    }
+)
+"""Stored name → field of `AgentMeta`; `historyContext` is flattened besides."""
+
+_HISTORY = MappingProxyType(
+    {
+        "enabled": "history_context_enabled",
+        "maxConversations": "history_context_max",
+        "linkedAgentIds": "history_context_linked_agent_ids",
+    }
+)
+_WINDOW = MappingProxyType(
+    {
+        "type": "history_context_window_type",
+        "value": "history_context_window_value",
+        "startDate": "history_context_window_start",
+    }
+)
+_VARIABLES = MappingProxyType(
+    {
+        "enabled": "variable_memory_enabled",
+        "linkedAgentId": "variable_memory_linked_agent_id",
+    }
+)
+
+
+def build_agent_config(agent: Mapping[str, Any]) -> dict[str, Any]:
+    """The flattened fields of `AgentMeta`, not validated.
+
+    What is absent or null is left to the defaults of `AgentMeta`; what else the document holds is
+    ignored. A part that is no sub-document is passed on in a list, as its first field, which refuses it.
+    """
+    history = agent.get("historyContext")
+    return {
+        **_flatten(agent, AGENT_FIELDS),
+        **_flatten(history, _HISTORY),
+        **_flatten(_part(history, "window"), _WINDOW),
+        **_flatten(_part(history, "variableMemory"), _VARIABLES),
+    }
+
+
+def _part(document: object, name: str) -> object:
+    return document.get(name) if isinstance(document, Mapping) else None
+
+
+def _flatten(document: object, names: Mapping[str, str]) -> dict[str, Any]:
+    if document is None:
+        return {}
+    if not isinstance(document, Mapping):
+        return {next(iter(names.values())): [document]}
+    found = {field: document.get(name) for name, field in names.items()}
+    return {field: _native(value) for field, value in found.items() if value is not None}
+
+
+def _native(value: Any) -> Any:  # noqa: ANN401 - any stored value, and the same value back
+    """The value as this code would have stored it: JavaScript writes 5 as 5.0, and dates vary."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, datetime) and value.tzinfo is None:
+        return value.replace(tzinfo=UTC)
+    return value
