@@ -41,7 +41,7 @@ class SippResult:
 
 
 class Sipp:
-    """One run of a scenario; leaving `async with` ends it."""
+    """One run of a scenario; leaving `async with` ends it. A SIP port of 0 takes any that is free."""
 
     def __init__(
         self,
@@ -50,8 +50,9 @@ class Sipp:
         *,
         words: Mapping[str, str] | None = None,
         audio: Pcm | None = None,
+        sip_port: int = 0,
     ) -> None:
-        self.sip_port = 0
+        self.sip_port = sip_port
         self._scenario = scenario
         self._arguments = arguments
         self._words = words or {}
@@ -60,21 +61,21 @@ class Sipp:
         self._process: asyncio.subprocess.Process | None = None
 
     @classmethod
-    def refusing(cls, status: int, *, calls: int = 1) -> Sipp:
+    def refusing(cls, status: int, *, calls: int = 1, sip_port: int = 0) -> Sipp:
         """Refuses: 486 busy, 603 declined, 404 not found."""
         words = {"status": f"{status} {reason_of(status)}"}
-        return cls("refuse", ("-m", str(calls)), words=words)
+        return cls("refuse", ("-m", str(calls)), words=words, sip_port=sip_port)
 
     @classmethod
-    def ringing(cls, *, calls: int = 1) -> Sipp:
+    def ringing(cls, *, calls: int = 1, sip_port: int = 0) -> Sipp:
         """Rings and expects the caller to give up."""
-        return cls("ring", ("-m", str(calls)))
+        return cls("ring", ("-m", str(calls)), sip_port=sip_port)
 
     @classmethod
-    def echoing(cls, *, calls: int = 1) -> Sipp:
+    def echoing(cls, *, calls: int = 1, sip_port: int = 0) -> Sipp:
         """Answers, and sends back what it hears until it is hung up."""
         media = ("-rtp_echo", "-mp", str(_free_udp_port()))
-        return cls("echo", ("-m", str(calls), *media))
+        return cls("echo", ("-m", str(calls), *media), sip_port=sip_port)
 
     @classmethod
     def calling(
@@ -101,7 +102,7 @@ class Sipp:
         if self._audio is not None:
             (folder / "call.ul").write_bytes(encode_ulaw(self._audio))
         (folder / "scenario.xml").write_text(self._written_scenario())
-        self.sip_port = _free_udp_port()
+        self.sip_port = self.sip_port or _free_udp_port()
         self._process = await asyncio.create_subprocess_exec(
             "sipp",
             *("-sf", "scenario.xml", *self._arguments),

@@ -23,7 +23,6 @@ class OutboundCall(Call):
 
     Attributes:
         invited_at: When the INVITE went out.
-        ringing: Set when the other side rings.
     """
 
     def __init__(
@@ -31,7 +30,7 @@ class OutboundCall(Call):
     ) -> None:
         super().__init__(endpoint, media, number=number, caller=caller)
         self.invited_at = 0.0
-        self.ringing = asyncio.Event()
+        self._progressed = asyncio.Event()
         self._call_id = f"{secrets.token_hex(8)}@{HOST}"
         self._tag = secrets.token_hex(4)
         self._settled = asyncio.Event()
@@ -43,6 +42,18 @@ class OutboundCall(Call):
         """Call the number at this server."""
         self.invited_at = time.time()
         self._invite = self._endpoint.start(self._request(server), server, self._take_response)
+
+    async def wait_ringing(self, timeout_s: float = 10.0) -> None:
+        """Return once it rings at the other side, or was answered without.
+
+        Raises:
+            CallRefusedError: it was refused, or cancelled here.
+            TimeoutError: it did neither in time.
+        """
+        async with asyncio.timeout(timeout_s):
+            await self._progressed.wait()
+        if self._refusal is not None:
+            raise self._refusal
 
     async def wait_answered(self, timeout_s: float = 30.0) -> None:
         """Return once it is answered.
@@ -119,9 +130,9 @@ class OutboundCall(Call):
             self._refuse(response.status, response.reason)
 
     def _take_provisional(self, response: Response) -> None:
-        if response.status in {180, 183} and not self.ringing.is_set():
+        if response.status in {180, 183} and not self._progressed.is_set():
             self.ringing_at = time.time()
-            self.ringing.set()
+            self._progressed.set()
         if self._is_cancelled and self._invite is not None:
             self._send_cancel(self._invite)
 
@@ -138,9 +149,13 @@ class OutboundCall(Call):
             self._endpoint.tasks.spawn(self.hang_up(), name="sip hang up")
         else:
             self._start_media(remote)
-        self._settled.set()
+        self._settle()
 
     def _refuse(self, status: int, reason: str) -> None:
         self._refusal = CallRefusedError(status, reason)
         self._end("here" if self._is_cancelled else "there")
+        self._settle()
+
+    def _settle(self) -> None:
+        self._progressed.set()
         self._settled.set()

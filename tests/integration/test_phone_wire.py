@@ -117,8 +117,9 @@ async def test_an_invite_that_was_lost_is_sent_again(phone: Phone, peer: Peer) -
     assert [(ack.branch, ack.sequence) for ack in acks] == [(first.branch, first.sequence)] * 2
     assert acks[0].header("to") == answer(first, peer, 486).header("to")
     assert acks[0].uri == first.uri
-    with pytest.raises(CallRefusedError, match="486"):
-        await call.wait_answered()
+    for wait in (call.wait_ringing, call.wait_answered):
+        with pytest.raises(CallRefusedError, match="486"):
+            await wait()
 
 
 async def test_a_call_to_nobody_times_out(phone: Phone) -> None:
@@ -165,7 +166,7 @@ async def test_an_answer_that_crosses_the_cancel_is_hung_up(phone: Phone, peer: 
     call = await phone.start_dial(NUMBER)
     invite = await peer.request("INVITE")
     peer.send(answer(invite, peer, 180), phone)
-    await call.ringing.wait()
+    await call.wait_ringing()
     cancelling = asyncio.ensure_future(call.cancel())
     await peer.request("CANCEL")
     peer.send(answer(invite, peer, 200, describe(peer.address)), phone)

@@ -5,7 +5,7 @@ import asyncio
 import numpy as np
 import pytest
 
-from local.phone.hearing import CallEndedError, Hearing
+from local.phone.hearing import CallEndedError, Gap, Heard, Hearing, Sound
 from local.phone.rtp import FRAME_SAMPLES, SILENCE, RtpPacket, digit_frames, encode_ulaw
 
 LOUD = encode_ulaw(np.full(FRAME_SAMPLES, 5000, np.int16))
@@ -103,28 +103,23 @@ def test_counts_lost_packets_across_the_wrap_but_not_late_ones() -> None:
     assert stream.hearing.lost == 3
 
 
-async def test_finds_the_holes_in_the_stream() -> None:
-    stream = Stream()
-    stream.send(SILENCE, SILENCE)
-    await asyncio.sleep(0.05)
-    stream.send(SILENCE, SILENCE)
-    (gap,) = stream.hearing.gaps_over(0.04)
-    assert gap.ended_at == stream.hearing.packets[2].at
-    assert 0.04 < gap.seconds < 1
+def heard_at(*times: float) -> Hearing:
+    """A listener whom one loud packet reached at each of these times."""
+    hearing = Hearing()
+    hearing.packets += [Heard(at, LOUD, is_loud=True) for at in times]
+    return hearing
 
 
-async def test_short_pauses_do_not_part_a_sound() -> None:
-    stream = Stream()
-    stream.send(LOUD)
-    await asyncio.sleep(0.01)
-    stream.send(LOUD)
-    await asyncio.sleep(0.2)
-    stream.send(LOUD)
-    first, second, third = (packet.at for packet in stream.hearing.packets)
+def test_finds_the_holes_in_the_stream() -> None:
+    hearing = heard_at(10.0, 10.02, 10.125, 10.1875)
+    assert hearing.gaps_over(0.1) == [Gap(ended_at=10.125, seconds=10.125 - 10.02)]
+    assert len(hearing.gaps_over(0.06)) == 2
 
-    sounds = stream.hearing.sounds(0.0, third, pause_s=0.15)
-    assert [(s.started_at, s.ended_at) for s in sounds] == [(first, second), (third, third)]
-    assert len(stream.hearing.sounds(0.0, second, pause_s=0.15)) == 1
+
+def test_short_pauses_do_not_part_a_sound() -> None:
+    hearing = heard_at(10.0, 10.25, 10.75)
+    assert hearing.sounds(0.0, 11.0, pause_s=0.3) == [Sound(10.0, 10.25), Sound(10.75, 10.75)]
+    assert hearing.sounds(10.25, 10.5, pause_s=0.3) == [Sound(10.25, 10.25)]
 
 
 def test_keeps_the_audio_between_two_times() -> None:
