@@ -4,7 +4,8 @@ FamiliarError
 ├── CallNotAnsweredError     the callee did not pick up: busy, no answer, rejected, invalid, trunk failure
 ├── ContactStoreError        the contact store could not be read or written
 ├── AgentNotFoundError       no agent has this id, or no agent is bound to the dialled number
-└── LanguageModelError       the language model gave no usable answer
+├── LanguageModelError       the language model gave no usable answer
+└── SeedFileError            a seed file holds something that cannot be stored
 """
 
 from __future__ import annotations
@@ -50,3 +51,13 @@ class LanguageModelError(FamiliarError):
 
     code = "language_model_failed"
     retryable = True
+
+
+class SeedFileError(FamiliarError):
+    """A seed file is not as it must be; `problems` name each field."""
+
+    code = "seed_file_invalid"
+
+    def __init__(self, problems: tuple[str, ...]) -> None:
+        super().__init__("\n".join(problems))
+        self.problems = problems

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, model_validator
@@ -76,5 +75,6 @@ class SeedCounts(BaseModel):
     phone_numbers: int = 0
     contacts: int = 0
     backfilled: int = 0
+    """Older contact records that lookups can find from now on."""
     problems: tuple[str, ...] = ()
-    at: datetime | None = None
+    """Indexes that the data did not allow."""

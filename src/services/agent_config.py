@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
@@ -60,6 +60,24 @@ def build_agent_config(agent: Mapping[str, Any]) -> dict[str, Any]:
         **_flatten(_part(history, "window"), _WINDOW),
         **_flatten(_part(history, "variableMemory"), _VARIABLES),
     }
+
+
+def unknown_fields(agent: Mapping[str, Any]) -> list[str]:
+    """Names in the document that `build_agent_config` would ignore, with the path to each."""
+    history = agent.get("historyContext")
+    parts: list[tuple[str, object, Collection[str]]] = [
+        ("", agent, {*AGENT_FIELDS, "historyContext"}),
+        ("historyContext.", history, {*_HISTORY, "window", "variableMemory"}),
+        ("historyContext.window.", _part(history, "window"), _WINDOW),
+        ("historyContext.variableMemory.", _part(history, "variableMemory"), _VARIABLES),
+    ]
+    return [
+        f"{path}{name}"
+        for path, part, known in parts
+        if isinstance(part, Mapping)
+        for name in part
+        if name not in known
+    ]
 
 
 def _part(document: object, name: str) -> object:
