@@ -14,7 +14,7 @@ RUN apt-get update \
     && useradd --create-home --uid 10001 familiar
 COPY --from=build /venv /venv
 WORKDIR /app
-COPY agent.py jobs.py seed.py ./
+COPY agent.py jobs.py seed.py preload.py ./
 COPY src ./src
 RUN mkdir /data && chown familiar /data
 USER familiar

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from livekit.agents import AgentServer, JobContext, JobProcess, cli
-from src.bootstrap import build_call_services
 
+from src.bootstrap import build_call_services
 from src.handlers.entry import end_call, serve_call
 from src.logs import allow_pii
 from src.settings import Settings
 
 AGENT_NAME = "familiar"
 SETTINGS = Settings()
+_INITIALIZE_S = (
+    60.0  # a loaded machine takes longer than the usual 10 s, and killing makes it worse
+)
 
 
 def prewarm(process: JobProcess) -> None:
@@ -27,6 +30,8 @@ def load(server: AgentServer) -> float:
 server = AgentServer(
     setup_fnc=prewarm,
     load_fnc=load,
+    preload_modules=["preload"],
+    initialize_process_timeout=_INITIALIZE_S,
     num_idle_processes=SETTINGS.idle_processes,
     host=SETTINGS.worker_host,
     port=SETTINGS.worker_port,

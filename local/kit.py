@@ -69,13 +69,17 @@ class CallKit:
     phone: Phone
     providers: ProvidersClient
     contacts: AsyncCollection[Document]
+    agents: AsyncCollection[Document]
     livekit: api.LiveKitAPI
     _rooms: list[str] = field(default_factory=list)
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, stack: Stack) -> AsyncIterator[CallKit]:
-        """Connect to a running stack; leaving hangs up and closes the rooms that were made."""
+    async def open(cls, stack: Stack, *, with_phone: bool = True) -> AsyncIterator[CallKit]:
+        """Connect to a running stack; leaving hangs up and closes the rooms that were made.
+
+        Without its phone the port that outbound calls go to is free for another one.
+        """
         settings = stack.read_env()
         mongo: AsyncMongoClient[Document] = AsyncMongoClient(settings["MONGODB_URI"], tz_aware=True)
         async with (
@@ -85,29 +89,58 @@ class CallKit:
                 stack.livekit_url, settings["LIVEKIT_API_KEY"], settings["LIVEKIT_API_SECRET"]
             ) as livekit,
             Phone(
-                sip_port=stack.phone_sip,
+                sip_port=stack.phone_sip if with_phone else 0,
                 rtp_ports=range(stack.phone_rtp, stack.phone_rtp + UDP_RANGE),
                 server=(HOST, stack.sip),
             ) as phone,
         ):
-            contacts = mongo[settings["MONGODB_DATABASE"]]["Contact"]
-            kit = cls(stack, phone, providers, contacts, livekit)
+            database = mongo[settings["MONGODB_DATABASE"]]
+            kit = cls(stack, phone, providers, database["Contact"], database["Agent"], livekit)
             try:
                 yield kit
             finally:
                 await kit.close_rooms()
 
-    async def dispatch(self, metadata: JobMetadata | str, *, room: str | None = None) -> str:
-        """Send a job to the worker; the name of its room."""
+    async def dispatch(
+        self,
+        metadata: JobMetadata | Document | str,
+        *,
+        room: str | None = None,
+        agent_name: str = AGENT_NAME,
+    ) -> str:
+        """Send a job to a worker; the name of its room."""
         name = room or f"call-{uuid4().hex[:12]}"
-        text = (
-            metadata if isinstance(metadata, str) else metadata.model_dump_json(exclude_none=True)
-        )
+        match metadata:
+            case JobMetadata():
+                text = metadata.model_dump_json(exclude_none=True)
+            case str():
+                text = metadata
+            case _:
+                text = json.dumps(metadata)
         self._rooms.append(name)
         await self.livekit.agent_dispatch.create_dispatch(
-            api.CreateAgentDispatchRequest(agent_name=AGENT_NAME, room=name, metadata=text)
+            api.CreateAgentDispatchRequest(agent_name=agent_name, room=name, metadata=text)
         )
         return name
+
+    async def open_rooms(self) -> list[str]:
+        """Names of the rooms that exist."""
+        listed = await self.livekit.room.list_rooms(api.ListRoomsRequest())
+        return [room.name for room in listed.rooms]
+
+    async def room_of(self, phone: str) -> str:
+        """The room in which this number is calling.
+
+        Raises:
+            LookupError: it is in none.
+        """
+        for name in await self.open_rooms():
+            listed = await self.livekit.room.list_participants(
+                api.ListParticipantsRequest(room=name)
+            )
+            if any(p.attributes.get("sip.phoneNumber") == phone for p in listed.participants):
+                return name
+        raise LookupError("no room has that caller")
 
     async def close_rooms(self) -> None:
         """End what `dispatch` began."""

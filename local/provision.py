@@ -69,7 +69,9 @@ async def _dispatch_rule(sip: SipService, trunk_id: str) -> None:
         name=_INBOUND,
         trunk_ids=[trunk_id],
         rule=api.SIPDispatchRule(
-            dispatch_rule_individual=api.SIPDispatchRuleIndividual(room_prefix="call-")
+            # Named after the dialled number: a room's name is in every log line, and that of an
+            # individual rule has the caller's number in it.
+            dispatch_rule_callee=api.SIPDispatchRuleCallee(room_prefix="call", randomize=True)
         ),
         room_config=api.RoomConfiguration(
             agents=[api.RoomAgentDispatch(agent_name=AGENT_NAME, metadata=_METADATA)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from src.adapters.redis_agents import RedisAgentCache
 from src.adapters.redis_lease import RedisCallLease
 from src.adapters.speech import SpeechConfig, SpeechModels
 from src.adapters.tokens import O200kTokenCounter
+from src.adapters.warm_up import warm_up
 from src.handlers.call import CallServices
 from src.schemas.calls import CallPolicy, TurnPolicy
 from src.services.agent_directory import AgentDirectory
@@ -32,6 +34,8 @@ from src.services.conversation_history import MemorySources
 from src.services.ports import Catalogue
 from src.services.summaries import SummaryWorker
 from src.settings import Settings
+
+__all__ = ["Jobs", "build_call_services", "build_catalogue", "build_jobs", "warm_up"]
 
 
 def build_call_services(settings: Settings) -> CallServices:
@@ -55,7 +59,11 @@ def build_call_services(settings: Settings) -> CallServices:
     def telephony(livekit_api: api.LiveKitAPI) -> LiveKitTelephony:
         return LiveKitTelephony(livekit_api=livekit_api, trunk_id=settings.sip_trunk_id)
 
+    async def connect() -> None:
+        await asyncio.gather(mongo.ping(), redis.ping(), return_exceptions=True)
+
     return CallServices(
+        connect=connect,
         directory=AgentDirectory(
             agents=MongoAgents(mongo),
             cache=RedisAgentCache(client=redis),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -45,6 +45,8 @@ class Speech(Protocol):
 class CallServices:
     """Everything a call needs; built once per job process."""
 
+    connect: Callable[[], Coroutine[None, None, None]]
+    """Opens the stores' connections ahead of their first use; never raises."""
     directory: AgentDirectory
     sources: MemorySources
     records: CallRecords

@@ -56,13 +56,12 @@ def write_script(call: Call, meta: AgentMeta, values: Mapping[str, str]) -> Scri
     prompt = render(meta.prompt, values, defaults=defaults, system=system, keep_foreign=True)
     spoken = render(meta.greeting, values, defaults=defaults, system=system, keep_foreign=False)
     greeting, removed = gate(spoken.text)
-    if spoken.missing or removed:
-        logger.info(
-            "greeting variables missing",
-            extra={"missing": len(spoken.missing), "removed": removed},
-        )
     parts = [prompt.text, meta.Context] if meta.Context else [prompt.text]
-    return Script(instructions="\n\n".join(parts), greeting=greeting.strip())
+    return Script(
+        instructions="\n\n".join(parts),
+        greeting=greeting.strip(),
+        missing=len(spoken.missing) + removed,
+    )
 
 
 def build_agent(
@@ -148,6 +147,8 @@ async def rebuild(call: Call, agent: VoiceAssistant) -> None:
 
 def greet(call: Call, agent: VoiceAssistant) -> None:
     """Speak the greeting: once per call, and only when somebody listens."""
+    if agent.script.missing:
+        logger.info("greeting variables missing", extra={"count": agent.script.missing})
     if call.session is not None and agent.script.greeting:
         _ = call.session.say(agent.script.greeting)
 

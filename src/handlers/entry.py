@@ -56,6 +56,7 @@ async def serve_call(ctx: JobContext, services: CallServices) -> None:
     call = Call(ctx=ctx, services=services, direction=metadata.call_type)
     _CALLS[ctx.job.id] = call
     ctx.room.on("disconnected", lambda *_: call.over.set())
+    _ = call.background.spawn(services.connect(), name="connect-stores")
     await ctx.connect()
     handler = _HANDLERS[metadata.call_type](call, metadata)
     work = call.background.spawn(handler.run(), name=f"{metadata.call_type}-call")

@@ -27,6 +27,8 @@ class Script:
 
     instructions: str
     greeting: str
+    missing: int = 0
+    """Variables of the greeting that had neither value nor default."""
 
 
 class VoiceAssistant(Agent):
