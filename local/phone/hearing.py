@@ -58,13 +58,14 @@ class Hearing:
         self.lost = 0
         self._quiet_samples = 0
         self._last_event: int | None = None
-        self._last_sequence: int | None = None
+        self._last_sequence: dict[int, int] = {}  # of each source
         self._changed = asyncio.Event()
         self._closed = False
 
     def take(self, packet: RtpPacket, *, payload_type: int, event_type: int | None) -> None:
-        """One packet has come."""
-        self._count_lost(packet)
+        """One packet has come; what is neither audio nor an event is none of this call's."""
+        if packet.payload_type in {payload_type, event_type}:
+            self._count_lost(packet)
         if packet.payload_type == payload_type:
             is_loud = rms(decode_ulaw(packet.payload)) > LOUD_RMS
             self._quiet_samples = 0 if is_loud else self._quiet_samples + len(packet.payload)
@@ -148,13 +149,14 @@ class Hearing:
         ]
 
     def _count_lost(self, packet: RtpPacket) -> None:
-        if self._last_sequence is not None:
-            step = (packet.sequence - self._last_sequence) & 0xFFFF
+        last = self._last_sequence.get(packet.ssrc)
+        if last is not None:
+            step = (packet.sequence - last) & 0xFFFF
             # A step of more than half the number space is a late or doubled packet, not a loss.
             if step >= 0x8000 or step == 0:
                 return
             self.lost += step - 1
-        self._last_sequence = packet.sequence
+        self._last_sequence[packet.ssrc] = packet.sequence
 
     def _wake(self) -> None:
         self._changed.set()

@@ -23,7 +23,7 @@ from local.sipp import Sipp
 
 pytestmark = pytest.mark.integration
 
-PORTS = range(22000, 22200)
+PORTS = range(29000, 29200)
 NUMBER = "+15105550100"
 
 

@@ -15,7 +15,7 @@ from local.phone.sip import HostPort, Message, Request, Response, parse, parse_n
 
 pytestmark = pytest.mark.integration
 
-PORTS = range(22200, 22300)
+PORTS = range(29200, 29300)
 FAST = Timers(t1_s=0.02, t2_s=0.08)
 NUMBER = "+15105550100"
 

@@ -99,7 +99,10 @@ def test_counts_lost_packets_across_the_wrap_but_not_late_ones() -> None:
     assert stream.hearing.lost == 0
     stream.send(SILENCE, skip=3)
     late = RtpPacket(0, 1, 0, 1, SILENCE)
-    stream.hearing.take(late, payload_type=0, event_type=101)
+    other_source = RtpPacket(0, 30000, 0, 2, SILENCE)
+    other_kind = RtpPacket(111, 40000, 0, 1, SILENCE)
+    for packet in (late, other_source, other_kind):
+        stream.hearing.take(packet, payload_type=0, event_type=101)
     assert stream.hearing.lost == 3
 
 

@@ -12,7 +12,7 @@ from local.phone.rtp import RtpPacket, parse_rtp, voice_frames
 from local.phone.sdp import RemoteMedia
 from local.phone.tasks import OwnedTasks
 
-PORTS = range(21000, 21100)
+PORTS = range(29300, 29400)
 
 
 class Sink(asyncio.DatagramProtocol):
