@@ -83,9 +83,9 @@ def _logs(stack: Stack, names: list[str], *, follow: bool) -> NoReturn:
 def _up_until_interrupted(stack: Stack, names: list[str]) -> None:
     """Start, show what the product logs, and on Ctrl-C stop everything."""
     try:
-        bring_up(stack, names)
-        print(_welcome(stack), flush=True)
-        logs = [str(stack.log_dir / f"{name}.log") for name in ("worker", "jobs")]
+        _up(stack, names)
+        shown = [name for name in ("worker", "jobs") if name in names] or names
+        logs = [str(stack.log_dir / f"{name}.log") for name in shown]
         subprocess.run(["tail", "-q", "-n", "0", "-F", *logs], check=False)
     except KeyboardInterrupt:
         print("\nstopping …", flush=True)
@@ -95,10 +95,7 @@ def _up_until_interrupted(stack: Stack, names: list[str]) -> None:
         tear_down(stack)
 
 
-def _up(stack: Stack, names: list[str], *, follow: bool) -> None:
-    if follow:
-        _up_until_interrupted(stack, names)
-        return
+def _up(stack: Stack, names: list[str]) -> None:
     bring_up(stack, names)
     if "demo" in names and stack.name == "demo":
         print(_welcome(stack), flush=True)
@@ -134,7 +131,8 @@ def _arguments() -> argparse.Namespace:
 def _run(stack: Stack, arguments: argparse.Namespace) -> int:
     match arguments.command:
         case "up":
-            _up(stack, select(arguments.only), follow=arguments.follow)
+            start = _up_until_interrupted if arguments.follow else _up
+            start(stack, select(arguments.only))
         case "down":
             tear_down(stack, erase=arguments.erase)
         case "restart":
