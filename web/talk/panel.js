@@ -51,7 +51,9 @@ export class TalkPanel {
 
   async #fillPicker() {
     try {
-      const options = (await listAgents()).map(({ agent_id, name }) => new Option(name, agent_id));
+      const options = (await listAgents()).map(
+        ({ agent_id, name }) => new Option(`${name} (${agent_id})`, agent_id),
+      );
       this.#find("agent").replaceChildren(...options);
     } catch (error) {
       this.#alert(error.message, { label: "Try again", act: () => this.#fillPicker() });
