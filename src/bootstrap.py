@@ -22,6 +22,7 @@ from src.adapters.mongo_contact_history import MongoContactHistory
 from src.adapters.mongo_summary_queue import MongoSummaryQueue
 from src.adapters.openai_summaries import OpenAISummariser
 from src.adapters.redis_agents import RedisAgentCache
+from src.adapters.redis_client import connect_redis
 from src.adapters.redis_lease import RedisCallLease
 from src.adapters.speech import SpeechConfig, SpeechModels
 from src.adapters.tokens import O200kTokenCounter
@@ -102,7 +103,7 @@ class Jobs:
     async def aclose(self) -> None:
         """Close every connection."""
         await self.openai.close()
-        self.mongo.close()
+        await self.mongo.aclose()
 
 
 def build_jobs(settings: Settings) -> Jobs:
@@ -137,7 +138,7 @@ def _mongo(settings: Settings) -> Mongo:
 
 
 def _redis(settings: Settings) -> Redis:
-    return Redis.from_url(settings.redis_url)
+    return connect_redis(settings.redis_url)
 
 
 def _speech(settings: Settings) -> SpeechConfig:

@@ -8,6 +8,7 @@ a coroutine (`aggregate`, `list_indexes`, `close`). Nothing outside `src/adapter
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -83,8 +84,12 @@ class Mongo:
         with store_errors():
             await self._database.command("ping")
 
+    async def aclose(self) -> None:
+        """Close every connection, without holding up the event loop."""
+        await asyncio.to_thread(self.close)
+
     def close(self) -> None:
-        """Close every connection."""
+        """Close every connection; waits for the server."""
         self._client.close()
 
 
