@@ -8,7 +8,6 @@ import json
 import shutil
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,13 +17,12 @@ from hashlib import sha256
 from livekit.api import ServerError
 
 from local.health import port_is_free
-from local.parts import BY_NAME, PARTS, STEPS, Part, person_environment
-from local.ports import ROOT, Stack
+from local.parts import BY_NAME, PARTS, PROVISION, SEED_FILE, Part, person_environment
+from local.ports import Stack
 from local.provision import numbers_of, provision
 from local.supervise import StackError, State, Supervisor, render, run_script
 from local.tear_down import tear_down
 
-SEED_FILE = ROOT / "examples" / "clinic.json"
 _TAIL_LINES = 40
 _RELEVANT = ("DEEPGRAM_", "FAMILIAR_", "OPENAI_")
 
@@ -102,7 +100,7 @@ def _write_files(stack: Stack, configuration: str, settings: dict[str, str]) -> 
 
 @dataclass
 class _Progress:
-    """Which parts and steps are still to come, which are on their way, which are done."""
+    """Which parts are still to come, which are on their way, which are done."""
 
     stack: Stack
     supervisor: Supervisor
@@ -113,10 +111,10 @@ class _Progress:
 
     def run(self) -> None:
         """Until everything is done."""
-        self.done = ({*BY_NAME, *STEPS} - set(self.waiting)) | self._working()
+        self.done = ({*BY_NAME, PROVISION} - set(self.waiting)) | self._working()
         self.waiting = [name for name in self.waiting if name not in self.done]
         while self.waiting or self.on_the_way:
-            for name in [n for n in self.waiting if self._may_start(n)]:
+            for name in [n for n in self.waiting if self.done.issuperset(_needs(n))]:
                 self.waiting.remove(name)
                 self._begin(name)
             states = {state.name: state for state in self.supervisor.states()}
@@ -125,19 +123,17 @@ class _Progress:
             time.sleep(0.03)
 
     def _working(self) -> set[str]:
-        """What is up already. Steps are always taken again: they are cheap and repeatable."""
+        """What is up already."""
         states = self.supervisor.states()
         return {s.name for s in states if s.alive and BY_NAME[s.name].ready(self.stack)}
 
-    def _may_start(self, name: str) -> bool:
-        needs = _STEPS[name].needs if name in _STEPS else BY_NAME[name].needs
-        return self.done.issuperset(needs)
-
     def _begin(self, name: str) -> None:
         began = time.monotonic()
-        if name in _STEPS:
-            self._take(name, _STEPS[name].take)
+        if name == PROVISION:
+            self._take(name, _provision)
             self._finish(name, began)
+        elif BY_NAME[name].unneeded(self.stack):
+            self.done.add(name)
         else:
             self._take(name, BY_NAME[name].prepare)
             self.supervisor.start(name)
@@ -153,12 +149,13 @@ class _Progress:
 
     def _look_at(self, part: Part, state: State) -> None:
         began = self.on_the_way[part.name]
-        if state.alive and part.ready(self.stack) and part.started(self.stack, state.word):
+        if _works(part, state, self.stack):
             del self.on_the_way[part.name]
             self._take(part.name, part.complete)
             self._finish(part.name, began)
         elif state.word in ("FATAL", "EXITED", "STOPPED"):
-            raise StackError(self._failure(part.name, f"does not stay up. {state.problem}"))
+            what = "failed." if part.once else f"does not stay up. {state.problem}"
+            raise StackError(self._failure(part.name, what))
         elif time.monotonic() - began > part.ready_within_s:
             raise StackError(
                 self._failure(part.name, f"does not work after {part.ready_within_s:.0f} s.")
@@ -175,29 +172,17 @@ class _Progress:
         return f"{name} {what}\n--- the end of {log}\n{tail}"
 
 
-@dataclass(frozen=True)
-class _Step:
-    needs: tuple[str, ...]
-    take: Callable[[Stack], None]
+def _needs(name: str) -> tuple[str, ...]:
+    return ("livekit",) if name == PROVISION else BY_NAME[name].needs
+
+
+def _works(part: Part, state: State, stack: Stack) -> bool:
+    if part.once:
+        return state.done
+    return state.alive and part.ready(stack) and part.started(stack, state.word)
 
 
 def _provision(stack: Stack) -> None:
     ids = asyncio.run(provision(stack, numbers_of(SEED_FILE)))
-    write_trunks(stack, ids)
-
-
-def write_trunks(stack: Stack, ids: dict[str, str]) -> None:
-    """Add the ids of the outbound trunks to the environment of the stack."""
     trunks = {"FAMILIAR_SIP_TRUNK_ID": ids["phone"], "FAMILIAR_SIP_TRUNKS": json.dumps(ids)}
     stack.write_env({**stack.read_env(), **trunks})
-
-
-def _seed(stack: Stack) -> None:
-    command = [str(stack.home / "run"), sys.executable, "seed.py", str(SEED_FILE)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True, timeout=60)
-
-
-_STEPS = {
-    "provision": _Step(("livekit",), _provision),
-    "seed": _Step(("mongodb",), _seed),
-}

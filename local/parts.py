@@ -7,6 +7,8 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
 from pathlib import Path
 
 from local import health
@@ -14,6 +16,7 @@ from local.ports import HOST, LOCAL_PROVIDER_KEY, ROOT, UDP_RANGE, Stack
 from local.postgres import as_database_user, ensure_database, find_tool, prepare_database
 
 Check = Callable[[Stack], bool]
+SEED_FILE = ROOT / "examples" / "clinic.json"
 _BIN = ROOT / ".local" / "bin"
 _GROUPS = {
     "stores": ("redis", "mongodb", "postgres"),
@@ -33,11 +36,15 @@ class Part:
     """What else must hold before others may count on a new process; gets the state that the
     process manager sees."""
     needs: tuple[str, ...] = ()
-    """Parts and steps that come before it."""
+    """What comes before it."""
     prepare: Callable[[Stack], None] = lambda _: None
     """Runs before each start; must be repeatable."""
     complete: Callable[[Stack], None] = lambda _: None
     """Runs once it is ready; must be repeatable."""
+    once: bool = False
+    """It does its work and ends; every start of the stack runs it anew."""
+    unneeded: Callable[[Stack], bool] = lambda _: False
+    """Whether there is nothing for it to do."""
     stop_signal: str = "TERM"
     stop_wait_s: int = 5
     ready_within_s: float = 30.0
@@ -94,6 +101,26 @@ def _python(*arguments: str) -> list[str]:
     return [sys.executable, *arguments]
 
 
+def _seed_stamp(stack: Stack) -> Path:
+    return stack.home / "seeded"
+
+
+def _seed_version() -> str:
+    """Changes with the file, with the code that loads it, and from day to day (it has ages)."""
+    today = datetime.now(UTC).date().isoformat()
+    files = [SEED_FILE, ROOT / "seed.py", *sorted((ROOT / "src").rglob("*.py"))]
+    return sha256(b"\0".join([today.encode(), *(f.read_bytes() for f in files)])).hexdigest()
+
+
+def _is_seeded(stack: Stack) -> bool:
+    stamp = _seed_stamp(stack)
+    return stamp.exists() and stamp.read_text() == _seed_version()
+
+
+def _write_seed_stamp(stack: Stack) -> None:
+    _seed_stamp(stack).write_text(_seed_version())
+
+
 def _make_folder(name: str) -> Callable[[Stack], None]:
     return lambda stack: (stack.home / name).mkdir(parents=True, exist_ok=True)
 
@@ -141,9 +168,19 @@ PARTS: tuple[Part, ...] = (
         ready=lambda stack: health.sip_answers(stack.sip),
     ),
     Part(
+        name="seed",
+        command=lambda _: _python("seed.py", str(SEED_FILE)),
+        needs=("mongodb",),
+        once=True,
+        unneeded=_is_seeded,
+        ready=lambda _: True,
+        complete=_write_seed_stamp,
+        ready_within_s=120,
+    ),
+    Part(
         name="worker",
         command=lambda _: _python("agent.py", "start"),
-        needs=("livekit", "provision", "seed"),
+        needs=("livekit", "provision"),
         prepare=lambda stack: stack.data_dir.mkdir(parents=True, exist_ok=True),
         ready=lambda stack: health.http_ok(f"http://{HOST}:{stack.worker}/"),
         # Its page says 200 as soon as it listens, before the LiveKit server knows it.
@@ -151,12 +188,12 @@ PARTS: tuple[Part, ...] = (
             stack.log_dir / "worker.log", "registered worker"
         ),
         stop_wait_s=8,  # a call in progress ends in order
-        ready_within_s=60,
+        ready_within_s=120,  # its job processes load models first
     ),
     Part(
         name="jobs",
         command=lambda _: _python("jobs.py"),
-        needs=("mongodb", "seed"),
+        needs=("mongodb",),
         ready=lambda _: True,  # it listens nowhere; that it keeps running is watched anyway
         started=lambda _, state: state == "RUNNING",
     ),
@@ -168,17 +205,17 @@ PARTS: tuple[Part, ...] = (
     ),
 )
 BY_NAME = {part.name: part for part in PARTS}
-STEPS = ("provision", "seed")
-"""What is done once the servers are up; see `local.stack`."""
+PROVISION = "provision"
+"""The step that makes livekit-server know the numbers and trunks; see `local.bring_up`."""
 
 
 def select(names: str | None) -> list[str]:
-    """The parts and steps that `--only` names: a list with commas, `stores` and `app` being groups.
+    """The parts that `--only` names: a list with commas, `stores` and `app` being groups.
 
     Raises:
         ValueError: a name is unknown.
     """
-    everything = [*BY_NAME, *STEPS]
+    everything = [*BY_NAME, PROVISION]
     if names is None:
         return everything
     wanted: set[str] = set()

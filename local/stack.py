@@ -21,6 +21,7 @@ from local.supervise import StackError, Supervisor
 from local.tear_down import tear_down
 
 _TAIL_LINES = "40"
+_WELL = ("ready", "done", "not started")
 
 
 def ensure_up(stack: Stack) -> None:
@@ -41,6 +42,8 @@ def status(stack: Stack) -> list[tuple[str, str, str]]:
     for state in supervisor.states():
         if state.word == "STOPPED":
             rows.append((state.name, "not started", ""))
+        elif state.done and BY_NAME[state.name].once:
+            rows.append((state.name, "done", ""))
         elif not state.alive:
             rows.append((state.name, state.word.lower(), state.problem))
         elif BY_NAME[state.name].ready(stack):
@@ -57,7 +60,7 @@ def _print_status(stack: Stack) -> int:
         return 3
     for name, word, detail in rows:
         print(f"  {name:<10} {word:<14} {detail}".rstrip())
-    return 0 if all(word in ("ready", "not started") for _, word, _ in rows) else 1
+    return 0 if all(word in _WELL for _, word, _ in rows) else 1
 
 
 def _restart(stack: Stack, names: list[str]) -> None:

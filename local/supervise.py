@@ -45,8 +45,8 @@ _PROGRAM = """
 command={command}
 directory={root}
 autostart=false
-autorestart=true
-startsecs=1
+autorestart={restart}
+startsecs={trusted_after}
 startretries=2
 stopsignal={signal}
 stopwaitsecs={wait}
@@ -74,11 +74,18 @@ class State:
     """0 if there is no process."""
     up_s: float
     problem: str
+    exit_status: int = 0
+    """Of the last process that ended."""
 
     @property
     def alive(self) -> bool:
         """Whether there is a process."""
         return self.word in ("RUNNING", "STARTING")
+
+    @property
+    def done(self) -> bool:
+        """Whether a process that ends by itself has ended well."""
+        return self.word == "EXITED" and self.exit_status == 0
 
 
 def render(stack: Stack, parts: Sequence[Part]) -> str:
@@ -94,6 +101,8 @@ def render(stack: Stack, parts: Sequence[Part]) -> str:
             command=_escaped(command),
             root=_escaped(str(ROOT)),
             home=_escaped(str(stack.home)),
+            restart="false" if part.once else "true",
+            trusted_after=0 if part.once else 1,
             signal=part.stop_signal,
             wait=part.stop_wait_s,
             # PostgreSQL's own processes must be stopped by their parent alone.
@@ -219,6 +228,7 @@ class Supervisor:
                 pid=info["pid"],
                 up_s=float(info["now"] - info["start"]) if info["pid"] else 0.0,
                 problem=info["spawnerr"],
+                exit_status=info["exitstatus"],
             )
             for info in self._rpc.getAllProcessInfo()
         ]

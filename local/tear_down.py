@@ -12,7 +12,7 @@ from local.ports import Stack
 from local.supervise import Supervisor
 
 _STOP_ORDER = (
-    ("demo", "jobs", "worker"),
+    ("demo", "jobs", "worker", "seed"),
     ("bridge", "providers"),
     ("livekit",),
     ("redis", "mongodb", "postgres"),

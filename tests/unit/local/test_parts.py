@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from local.parts import PARTS, STEPS, select
+from local.parts import PARTS, PROVISION, select
 from local.ports import Stack
 from local.supervise import render
 
 
-def test_all_parts_and_steps_are_started_by_default() -> None:
-    assert select(None) == [*(part.name for part in PARTS), *STEPS]
+def test_all_parts_are_started_by_default() -> None:
+    assert select(None) == [*(part.name for part in PARTS), PROVISION]
 
 
 def test_groups_stand_for_their_parts() -> None:
@@ -22,8 +22,8 @@ def test_an_unknown_part_is_refused_by_name() -> None:
         select("redis,mongdb")
 
 
-def test_every_need_is_a_part_or_a_step() -> None:
-    known = {*(part.name for part in PARTS), *STEPS}
+def test_every_need_is_known() -> None:
+    known = {*(part.name for part in PARTS), PROVISION}
     assert {need for part in PARTS for need in part.needs} <= known
 
 
