@@ -152,7 +152,7 @@ async def _gaps(kit: CallKit, call: Call) -> list[float]:
 
 async def _bare_call(kit: CallKit) -> Call:
     phone = _someone()
-    agent = await kit.agents.find_one({"agentId": "reception"}) or {}
+    agent = await kit.database["Agent"].find_one({"agentId": "reception"}) or {}
     metadata: dict[str, Any] = {
         "phone": phone,
         "trunk": kit.stack.trunks["phone"],

@@ -15,6 +15,7 @@ from uuid import uuid4
 from livekit import api
 from pymongo import AsyncMongoClient
 from pymongo.asynchronous.collection import AsyncCollection
+from pymongo.asynchronous.database import AsyncDatabase
 
 from local.phone.phone import Phone
 from local.ports import HOST, UDP_RANGE, Stack
@@ -68,8 +69,7 @@ class CallKit:
     stack: Stack
     phone: Phone
     providers: ProvidersClient
-    contacts: AsyncCollection[Document]
-    agents: AsyncCollection[Document]
+    database: AsyncDatabase[Document]
     livekit: api.LiveKitAPI
     _rooms: list[str] = field(default_factory=list)
 
@@ -94,12 +94,16 @@ class CallKit:
                 server=(HOST, stack.sip),
             ) as phone,
         ):
-            database = mongo[settings["MONGODB_DATABASE"]]
-            kit = cls(stack, phone, providers, database["Contact"], database["Agent"], livekit)
+            kit = cls(stack, phone, providers, mongo[settings["MONGODB_DATABASE"]], livekit)
             try:
                 yield kit
             finally:
                 await kit.close_rooms()
+
+    @property
+    def contacts(self) -> AsyncCollection[Document]:
+        """The call records."""
+        return self.database["Contact"]
 
     async def dispatch(
         self,

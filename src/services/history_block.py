@@ -110,8 +110,8 @@ def neutralise(summary: str) -> str:
     characters that make them such; invisible characters go. At most `MAX_SUMMARY_LENGTH` long.
     """
     visible = _visible(unicodedata.normalize("NFKC", summary[:_MAX_READ]))
-    lines = unicodedata.normalize("NFKC", visible).splitlines()
-    text = _RUNS.sub(" ", " ".join(map(_unopened, lines)).translate(_HARMLESS))
+    plain = " ".join(map(_unopened, visible.splitlines())).translate(_HARMLESS)
+    text = _RUNS.sub(" ", plain)
     text = " ".join(_ROLE.sub(r"\1\2 -", text).split())
     return _cut(_unopened(text), MAX_SUMMARY_LENGTH)
 

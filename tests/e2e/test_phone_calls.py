@@ -18,7 +18,6 @@ RECEPTION = "+15105550100"
 PLAIN = "+15105550101"
 HISTORY_ONLY = "+15105550102"
 VARIABLES_ONLY = "+15105550103"
-UNBOUND = "+15105550199"
 HEADING = "## Previous Conversation History with This Contact"
 INJECTED = "Injecting 1 prior conversation summary(ies) into agent Context."
 APPLIED = "Applied 1 remembered dynamic variable(s) from prior calls."
@@ -211,9 +210,17 @@ async def test_handing_over_gives_the_new_agent_its_own_memory(kit: CallKit, cal
     assert "invoice from March" in await instructions_since(kit, since)
 
 
-async def test_an_unbound_number_hears_a_sentence_and_an_end(kit: CallKit, caller: str) -> None:
-    call = await kit.phone.dial(UNBOUND, caller=caller)
-    assert "nobody is available" in (await greeting_of(kit, call)).lower()
+async def test_a_number_without_an_agent_hears_a_sentence_and_an_end(
+    kit: CallKit, caller: str
+) -> None:
+    numbers = kit.database["PhoneNumber"]
+    binding = await numbers.find_one_and_delete({"number": PLAIN})
+    assert binding is not None
+    try:
+        call = await kit.phone.dial(PLAIN, caller=caller)
+        assert "nobody is available" in (await greeting_of(kit, call)).lower()
+    finally:
+        await numbers.insert_one(binding)
     async with asyncio.timeout(10):
         await call.ended.wait()
     assert call.ended_by == "there"

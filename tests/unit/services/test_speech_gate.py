@@ -58,6 +58,7 @@ def test_a_text_leaves_the_gate_without_braces(text: str, clean: str, removed: i
         ("Hello {{name}} there", "Hello there"),
         ("{{name}}, good morning", "good morning"),
         ("{{a}} {{b}}, hi", "hi"),
+        ("Hello\u00a0{{name}} there", "Hello\u00a0there"),
     ],
 )
 def test_speech_is_closed_up_after_a_gap(text: str, clean: str) -> None:
@@ -125,5 +126,6 @@ def test_an_open_brace_ends_after_two_hundred_characters() -> None:
 def test_a_gate_serves_one_text_after_another() -> None:
     speech = SpeechGate()
     assert speech.feed("Wait {") + speech.flush() == "Wait "
-    assert speech.feed("a}") == "a"
-    assert (speech.flush(), speech.removed) == ("", 2)
+    assert speech.feed("Wait {x}") + speech.flush() == "Wait "
+    assert speech.feed(", and more}") == ", and more"
+    assert (speech.flush(), speech.removed) == ("", 3)
