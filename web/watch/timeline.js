@@ -74,7 +74,8 @@ function step({ at_s, kind, title, detail, ok }) {
   const label = ok === null ? LABELS[kind] : ok ? "Held" : "Missed";
   body.append(make("span", "step-label", label ?? kind), make("p", "step-title", title));
   body.append(make("span", "step-time", `${at_s.toFixed(2)} s`));
-  if (detail) body.append(make("p", "step-detail", detail));
+  // Why an expectation was missed is worth reading; what held repeats the step before it.
+  if (detail && !ok) body.append(make("p", "step-detail", detail));
   for (const text of body.querySelectorAll("p")) text.dir = "auto";
   item.append(icon(iconOf(kind, ok)), body);
   return item;
