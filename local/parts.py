@@ -47,7 +47,7 @@ class Part:
     """Whether there is nothing for it to do."""
     stop_signal: str = "TERM"
     stop_wait_s: int = 5
-    ready_within_s: float = 30.0
+    ready_within_s: float = 90.0
 
 
 def _redis(stack: Stack) -> list[str]:
@@ -152,7 +152,7 @@ PARTS: tuple[Part, ...] = (
         ready=lambda stack: health.http_ok(
             f"{stack.providers_url}/v1/models", key=LOCAL_PROVIDER_KEY
         ),
-        ready_within_s=90,  # loads speech models
+        ready_within_s=180,  # loads speech models
     ),
     Part(
         name="livekit",
@@ -175,7 +175,7 @@ PARTS: tuple[Part, ...] = (
         unneeded=_is_seeded,
         ready=lambda _: True,
         complete=_write_seed_stamp,
-        ready_within_s=120,
+        ready_within_s=180,
     ),
     Part(
         name="worker",
@@ -188,7 +188,7 @@ PARTS: tuple[Part, ...] = (
             stack.log_dir / "worker.log", "registered worker"
         ),
         stop_wait_s=8,  # a call in progress ends in order
-        ready_within_s=120,  # its job processes load models first
+        ready_within_s=180,  # its job processes load models first
     ),
     Part(
         name="jobs",
