@@ -26,10 +26,10 @@ class WebCallHandler:
         """Serve the session up to its greeting; it goes on by itself."""
         call, metadata = self._call, self._metadata
         call.status = ContactStatus.ABANDONED
-        meta = await configured_agent(call, metadata)
         participant = await call.other_side(rtc.ParticipantKind.PARTICIPANT_KIND_STANDARD)
         if not await is_ours(call):
             return
+        meta = await configured_agent(call, metadata)
         uid = metadata.contact_uid or metadata.session_id or uuid4().hex
         call.caller = Caller(number=caller_number(None, None, region=None), contact_uid=uid)
         call.live_values = metadata.dynamic_values

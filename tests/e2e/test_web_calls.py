@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from local.kit import CallKit
+from local.kit import CallKit, LogTail
 from local.providers.control import Step
 from src.schemas.contact import CallDirection
 from src.schemas.job_metadata import JobMetadata
@@ -92,6 +92,18 @@ async def test_typing_stops_the_agent(kit: CallKit) -> None:
         for turn in record["transcript"]
         if turn["text"] and turn["role"] == "assistant"
     ].count(True) == 1
+
+
+async def test_a_job_that_cannot_be_served_says_so_and_ends(
+    kit: CallKit, worker_log: LogTail
+) -> None:
+    room = await kit.dispatch(
+        {"v": 1, "call_type": "web", "agent_id": "web-guide", "agent_config": {"agent_id": "x"}}
+    )
+    async with WebClient.join(kit, room, voice=True) as visitor:
+        await visitor.line("something went wrong")
+        await visitor.gone()
+    assert "call failed" in worker_log.messages()
 
 
 LONG = (

@@ -113,6 +113,14 @@ class WebClient:
             await asyncio.sleep(0.02)
         raise TimeoutError("the agent was not heard")
 
+    async def gone(self, timeout_s: float = 10.0) -> None:
+        """Wait until the room was closed."""
+        stop_at = time.monotonic() + timeout_s
+        while self.room.isconnected():
+            if time.monotonic() > stop_at:
+                raise TimeoutError("the room stayed open")
+            await asyncio.sleep(0.05)
+
     def loud_at(self) -> list[float]:
         """When loud frames arrived."""
         return [
