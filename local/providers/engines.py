@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import ctypes
+import os
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -107,6 +108,9 @@ class Engines:
     """`workers` recognisers, as many voices, and one mind."""
 
     def __init__(self, workers: int = 2) -> None:
+        # A second thread per recogniser mostly spins: it doubles the work for a tenth of the time,
+        # and on a busy machine the two wait for each other.
+        os.environ.setdefault("MOONSHINE_ORT_SINGLE_THREAD", "1")
         self._workers = workers
         self._ears: SimpleQueue[Ear] = SimpleQueue()
         self._voices: SimpleQueue[Voice] = SimpleQueue()

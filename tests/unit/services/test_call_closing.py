@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+from typing_extensions import override
+
 from src.schemas.calls import CallPolicy
 from src.schemas.contact import CallDirection, CallEnd, ContactStatus, NewContact, Turn
 from src.schemas.errors import ContactStoreError
@@ -36,6 +38,7 @@ class Away(InMemoryContacts):
 
     failures = 0
 
+    @override
     async def close(self, contact: NewContact, end: CallEnd) -> None:
         if self.failures:
             self.failures -= 1
