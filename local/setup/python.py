@@ -30,8 +30,9 @@ def _install_packages() -> None:
         shutil.rmtree(VENV, ignore_errors=True)
         run([UV, "venv", "--python", sys.executable, VENV], log="venv")
     sync: Command = [*PIP, "sync", "--python", VENV_PYTHON, "--require-hashes"]
-    # Links would tie the checkout to uv's cache, which may be on another disk.
-    run([*sync, "--link-mode=copy", _LOCK], log="python")
+    # Links would tie the checkout to uv's cache, which may be on another disk. Compiled at once:
+    # the stack is many Python processes, and some machines never keep what Python compiles.
+    run([*sync, "--link-mode=copy", "--compile-bytecode", _LOCK], log="python")
 
 
 @cache
@@ -45,5 +46,5 @@ def _usable() -> bool:
 
 UV_STEP = Step("uv", "uv, which installs the rest", [_UV_LOCK], UV, _install_uv)
 PYTHON_STEP = Step(
-    "python", "Python packages, about half a minute", [_LOCK], VENV_PYTHON, _install_packages
+    "python", "Python packages, about a minute", [_LOCK, "compiled"], VENV_PYTHON, _install_packages
 )
