@@ -120,7 +120,7 @@ class _Progress:
             states = {state.name: state for state in self.supervisor.states()}
             for name in list(self.on_the_way):
                 self._look_at(BY_NAME[name], states[name])
-            time.sleep(0.03)
+            time.sleep(0.1)
 
     def _working(self) -> set[str]:
         """What is up already."""
