@@ -7,6 +7,7 @@ record before any handler (LiveKit's own JSON formatter included) can print them
 from __future__ import annotations
 
 import logging
+import traceback
 
 from typing_extensions import override
 
@@ -35,6 +36,12 @@ def get_logger(name: str) -> logging.Logger:
     logger = logging.getLogger(name)
     logger.addFilter(_FILTER)  # on the logger: a filter on a parent is not applied to its children
     return logger
+
+
+def trace_of(error: BaseException) -> str:
+    """Where an unexpected error was raised, without its message: that may quote a caller."""
+    frames = "".join(traceback.format_tb(error.__traceback__))
+    return f"{frames}{type(error).__module__}.{type(error).__qualname__}"
 
 
 def allow_pii(*, allow: bool) -> None:

@@ -15,7 +15,7 @@ from src.handlers.call_handler import APOLOGY, UNAVAILABLE, apologise
 from src.handlers.inbound_call_handler import InboundCallHandler
 from src.handlers.outbound_call_handler import OutboundCallHandler
 from src.handlers.web_call_handler import WebCallHandler
-from src.logs import get_logger
+from src.logs import get_logger, trace_of
 from src.schemas.contact import CallDirection, ContactStatus
 from src.schemas.errors import AgentNotFoundError
 from src.schemas.job_metadata import JobMetadata
@@ -71,8 +71,8 @@ async def serve_call(ctx: JobContext, services: CallServices) -> None:
     except AgentNotFoundError:
         logger.error("no such agent")  # noqa: TRY400 - expected, no trace needed
         await _fail(call, UNAVAILABLE)
-    except Exception:
-        logger.exception("call failed")
+    except Exception as error:
+        logger.error("call failed", extra={"trace": trace_of(error)})  # noqa: TRY400 - see trace_of
         await _fail(call, APOLOGY)
     finally:
         over.cancel()

@@ -64,7 +64,9 @@ async def test_speaking_stops_the_agent(kit: CallKit) -> None:
         asked = await visitor.say(await kit.speech("Please tell me everything about your company."))
         await visitor.sound(asked)
         await asyncio.sleep(1.0)
-        said_at = await visitor.say(await kit.speech("Stop. What does a replacement card cost?"))
+        said_at = await visitor.say(
+            await kit.speech("Could you tell me what a replacement card costs?")
+        )
         assert not [at for at in visitor.loud_at() if said_at - 0.7 < at < said_at]
         await visitor.line("twelve dollars")
         await visitor.quiet()

@@ -66,7 +66,9 @@ class InMemoryContacts(ContactHistory, CallRecords, SummaryQueue):
         self, query: ContactQuery, read: Callable[[Document], Record | None]
     ) -> AsyncGenerator[Record, None]:
         await self.faults.check()
-        records = [read(document) for document in self.documents if _is_candidate(document, query)]
+        digits = query.phone_last10
+        same = [document for document in self.documents if document.get("phoneLast10") == digits]
+        records = [read(document) for document in same if _is_candidate(document, query)]
         found = [
             record
             for record in records
@@ -165,8 +167,7 @@ class InMemoryContacts(ContactHistory, CallRecords, SummaryQueue):
 
 def _is_candidate(document: Document, query: ContactQuery) -> bool:
     return (
-        document.get("phoneLast10") == query.phone_last10
-        and document.get("ownerId") == query.owner_id
+        document.get("ownerId") == query.owner_id
         and document.get("AgentID") in query.agent_ids
         and (
             query.exclude_contact_uid is None

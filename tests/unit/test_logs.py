@@ -1,0 +1,39 @@
+"""Logs keep callers' data out."""
+
+import logging
+
+import pytest
+
+from src.logs import PiiFilter, allow_pii, get_logger, trace_of
+
+
+def test_pii_fields_are_removed_and_others_stay(caplog: pytest.LogCaptureFixture) -> None:
+    get_logger("src.test").warning("dialled", extra={"pii.to": "+15551234567", "call_id": "c"})
+    (record,) = caplog.records
+    assert "+15551234567" not in str(vars(record))
+    assert vars(record)["call_id"] == "c"
+
+
+def test_a_developer_may_keep_them(caplog: pytest.LogCaptureFixture) -> None:
+    allow_pii(allow=True)
+    try:
+        get_logger("src.test").warning("dialled", extra={"pii.to": "+15551234567"})
+    finally:
+        allow_pii(allow=False)
+    assert vars(caplog.records[0])["pii.to"] == "+15551234567"
+    assert PiiFilter.allow is False
+
+
+def test_a_trace_says_where_without_what() -> None:
+    caller_words = "my number is 5551234567"
+    try:
+        raise ValueError(caller_words)
+    except ValueError as error:
+        trace = trace_of(error)
+    assert "test_logs.py" in trace
+    assert "ValueError" in trace
+    assert "5551234567" not in trace
+
+
+def test_loggers_follow_the_level_of_the_root() -> None:
+    assert get_logger("src.test").level == logging.NOTSET
