@@ -50,7 +50,6 @@ startsecs={trusted_after}
 startretries=2
 stopsignal={signal}
 stopwaitsecs={wait}
-stopasgroup={group}
 killasgroup=true
 redirect_stderr=true
 stdout_logfile={home}/log/{name}.log
@@ -89,7 +88,12 @@ class State:
 
 
 def render(stack: Stack, parts: Sequence[Part]) -> str:
-    """The configuration. Every part gets its environment from the stack's `run` script."""
+    """The configuration.
+
+    Every part gets its environment from the stack's `run` script. Only the part itself is asked to
+    stop: it knows in which order its own processes end. What is left when its time is over is
+    killed with it.
+    """
     fields = {"home": stack.home, "root": ROOT, "socket": stack.socket}
     # Without a user it warns about running as root.
     user = "user=root" if os.geteuid() == 0 else ""
@@ -105,8 +109,6 @@ def render(stack: Stack, parts: Sequence[Part]) -> str:
             trusted_after=0 if part.once else 1,
             signal=part.stop_signal,
             wait=part.stop_wait_s,
-            # PostgreSQL's own processes must be stopped by their parent alone.
-            group="false" if part.name == "postgres" else "true",
         )
     return text
 
