@@ -71,7 +71,7 @@ async def serve_call(ctx: JobContext, services: CallServices) -> None:
     except AgentNotFoundError:
         logger.error("no such agent")  # noqa: TRY400 - expected, no trace needed
         await _fail(call, UNAVAILABLE)
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - the edge of the job: whatever it is, the caller is told
         logger.error("call failed", extra={"trace": trace_of(error)})  # noqa: TRY400 - see trace_of
         await _fail(call, APOLOGY)
     finally:

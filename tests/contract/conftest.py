@@ -46,14 +46,15 @@ class ContactStore:
             for document in documents:
                 self.memory.add({**document, **missing_fields(document, owners)})
         if self.mongo is not None and self.catalogue is not None:
-            if len({one["contactUID"] for one in documents}) < len(documents):
-                await self.mongo.contacts.drop_index("contact_uid")
+            # As in life, the indexes come after the documents: duplicates are there already.
+            await self.mongo.contacts.drop_indexes()
             for start in range(0, len(documents), BATCH):
                 batch = copy.deepcopy(documents[start : start + BATCH])
                 await self.mongo.contacts.insert_many(batch)
             agents = [{"agentId": agent, "ownerId": owner} for agent, owner in owners.items()]
             await self.catalogue.put_agents(agents)
             await self.catalogue.backfill()
+            await self.catalogue.prepare()
 
     async def document(self, contact_uid: str) -> Document | None:
         """What is stored."""

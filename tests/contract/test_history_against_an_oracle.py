@@ -53,7 +53,7 @@ def moment(rng: random.Random) -> datetime:
 
 def date_form(rng: random.Random, at: datetime) -> Any:
     text = at.isoformat()
-    return rng.choice([at] * 18 + [text, text.replace("+00:00", "Z")])
+    return rng.choice([at] * 38 + [text, text.replace("+00:00", "Z")])
 
 
 def dates(rng: random.Random) -> tuple[Document, datetime | None]:
@@ -99,11 +99,11 @@ def contact(rng: random.Random, n: int) -> tuple[Document, Meaning]:
     direction = rng.choice(["outbound", "outbound", "inbound", "web", None, ...])
     document = {
         "contactUID": uid,
-        "ownerId": rng.choice([AGENTS[agent]] * 18 + [..., None]),
+        "ownerId": rng.choice([AGENTS[agent]] * 38 + [..., None]),
         "AgentID": agent,
         "phone": phone,
         "originalPhone": rng.choice([phone, ..., None]),
-        "phoneLast10": rng.choice([phone[-10:]] * 9 + [...]),
+        "phoneLast10": rng.choice([phone[-10:]] * 19 + [...]),
         "callDirection": direction,
         "conversation_summary": stored_summary,
         "dynamicVariables": stored_variables,

@@ -70,6 +70,7 @@ class WebClient:
         quiet = np.zeros(RATE_HZ, np.int16)  # a microphone does not end with the sentence
         for start in range(0, len(pcm), _FRAME):
             await self._send(pcm[start : start + _FRAME])
+        await self.source.wait_for_playout()  # capturing runs ahead of the sound
         ended_at = time.time()
         for start in range(0, len(quiet), _FRAME):
             await self._send(quiet[start : start + _FRAME])
