@@ -22,7 +22,7 @@ _BATCH = 1000
 _REFUSED_BY_DATA = frozenset({11000, 85, 86})
 """Duplicate key; an index with the same name or keys but other options."""
 
-_LOOKUP = [("ownerId", 1), ("phoneLast10", 1), ("AgentID", 1)]
+_CALLER = [("ownerId", 1), ("phoneLast10", 1)]
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,12 @@ class _Index:
 def _indexes(mongo: Mongo) -> list[_Index]:
     by_uid = IndexModel([("contactUID", 1)], name="contact_uid", unique=True, sparse=True)
     duplicates = IndexModel([("contactUID", 1), ("_id", 1)], name="contact_uid_with_duplicates")
-    history = IndexModel([*_LOOKUP, ("callStartedAt", -1)], name="history")
+    # By time before agent: one scan in the right order serves any number of linked agents, whose
+    # records are picked by the key alone.
+    by_time = [("callStartedAt", -1), ("AgentID", 1)]
+    history = IndexModel([*_CALLER, *by_time], name="history")
     variables = IndexModel(
-        [*_LOOKUP, ("callDirection", 1), ("callStartedAt", -1)],
+        [*_CALLER, ("callDirection", 1), *by_time],
         name="outbound_variables",
         partialFilterExpression={"callDirection": CallDirection.OUTBOUND.value},
     )

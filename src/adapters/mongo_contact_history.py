@@ -1,9 +1,10 @@
 """Lookups of earlier calls in the `Contact` collection.
 
-Each lookup asks, per agent, twice: for calls with a `callStartedAt`, in the order of the index and
-read on as far as the consumer goes, and for the few without, whose date is `createdAt`. The first
-stage of each pipeline names the fields of one index and nothing else, so that every server finds
-the index; what remains is the second stage, which a MongoDB server merges into the first.
+Each lookup asks twice, however many agents share their memory: for calls with a `callStartedAt`, in
+the order of the index and read on as far as the consumer goes, and for the few without, whose date
+is `createdAt`. The first stage of each pipeline names leading fields of one index and nothing else,
+so that every server finds the index; a MongoDB server merges the second stage, which holds the rest,
+into the first.
 """
 
 from __future__ import annotations
@@ -37,24 +38,25 @@ _CLOSE_S = 0.2
 """For closing cursors that were not read to their end; the server drops them later in any case."""
 
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
+_MARGIN = timedelta(milliseconds=1)
 _NOT_BLANK = {"$regex": r"\S"}
 _NOT_EMPTY: Document = {"$gt": {}}
 
 
 class MongoContactHistory(ContactHistory):
-    """Reads with one index scan per agent and newest first, whatever the size of the collection."""
+    """Reads from the index, newest first: the size of the collection does not matter."""
 
     def __init__(self, mongo: Mongo) -> None:
         self._contacts = mongo.contacts
 
     @override
     def conversations(self, query: ContactQuery) -> AsyncGenerator[PastConversation, None]:
-        rest = {"conversation_summary": _NOT_BLANK, **_others(query)}
+        rest = {"conversation_summary": _NOT_BLANK}
         return self._newest_first(query, {}, rest, past_conversation)
 
     @override
     def variables(self, query: ContactQuery) -> AsyncGenerator[RememberedVariables, None]:
-        rest = {"dynamicVariables": _NOT_EMPTY, **_others(query)}
+        rest = {"dynamicVariables": _NOT_EMPTY}
         outbound = {"callDirection": CallDirection.OUTBOUND.value}
         return self._newest_first(query, outbound, rest, remembered_variables)
 
@@ -66,17 +68,12 @@ class MongoContactHistory(ContactHistory):
             since = query.since or _EARLIEST
             return record if record is not None and since <= record.at <= query.until else None
 
-        streams: list[_Stream[Record]] = []
-        for agent_id in sorted(query.agent_ids):
-            key = {
-                "ownerId": query.owner_id,
-                "phoneLast10": query.phone_last10,
-                "AgentID": agent_id,
-            }
-            streams += [
-                _dated(self._contacts, {**key, **indexed}, query, rest, within),
-                _undated(self._contacts, key, {**indexed, **rest}, within),
-            ]
+        caller = {"ownerId": query.owner_id, "phoneLast10": query.phone_last10}
+        rest = {"AgentID": {"$in": sorted(query.agent_ids)}, **rest, **_others(query)}
+        streams = [
+            _dated(self._contacts, {**caller, **indexed}, query, rest, within),
+            _undated(self._contacts, caller, {**indexed, **rest}, within),
+        ]
         try:
             await _fetch_all(streams)
             ties: list[Record] = []
@@ -135,8 +132,9 @@ def _dated(
     rest: Document,
     read: Read[Record],
 ) -> _Stream[Record]:
-    # Stored dates are whole milliseconds, and so is a bound once it is sent: rounded down.
-    since = _EARLIEST if query.since is None else query.since + timedelta(microseconds=999)
+    # A little earlier than asked, since the exact look is at `read`: bounds are sent in whole
+    # milliseconds, and SecantusDB leaves out the last moment of a range within a compound key.
+    since = max(query.since or _EARLIEST, _EARLIEST + _MARGIN) - _MARGIN
     cursor = contacts.aggregate(
         [
             {"$match": {**key, "callStartedAt": {"$gte": since, "$lte": query.until}}},

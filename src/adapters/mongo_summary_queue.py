@@ -11,7 +11,6 @@ from __future__ import annotations
 import uuid
 from datetime import timedelta
 
-from pymongo import ReturnDocument
 from typing_extensions import override
 
 from src.adapters.contact_documents import Document, contact_uid, transcript
@@ -33,22 +32,42 @@ class MongoSummaryQueue(SummaryQueue):
 
     @override
     async def claim(self, *, worker: str, lease_s: float) -> SummaryTask | None:
-        now, claim = self._clock.now(), f"{worker}-{uuid.uuid4().hex}"
         with store_errors():
-            document: Document | None = await self._contacts.find_one_and_update(
-                {"summaryStatus": _PENDING, "summaryDueAt": {"$lte": now}},
-                {
-                    "$set": {
-                        "summaryClaim": claim,
-                        "summaryDueAt": now + timedelta(seconds=lease_s),
-                    },
-                    "$inc": {"summaryAttempts": 1},
-                },
-                projection=dict.fromkeys(_TASK_FIELDS, 1),
-                sort=[("summaryDueAt", 1)],
-                return_document=ReturnDocument.AFTER,
-            )
-        return None if document is None else _task(document, claim)
+            while (document := await self._oldest()) is not None:
+                task = _task(document, claim=f"{worker}-{uuid.uuid4().hex}")
+                if await self._take(task, lease_s):
+                    return task
+        return None
+
+    async def _oldest(self) -> Document | None:
+        document: Document | None = await self._contacts.find_one(
+            {"summaryStatus": _PENDING, "summaryDueAt": {"$lte": self._clock.now()}},
+            dict.fromkeys(_TASK_FIELDS, 1),
+            sort=[("summaryDueAt", 1)],
+        )
+        return document
+
+    async def _take(self, task: SummaryTask, lease_s: float) -> bool:
+        """Whether no other worker took it meanwhile: every claim counts an attempt.
+
+        One `find_one_and_update` would do, but SecantusDB reads the whole collection for it.
+        """
+        due = self._clock.now() + timedelta(seconds=lease_s)
+        result = await self._contacts.update_one(
+            {
+                "contactUID": task.contact_uid,
+                "summaryStatus": _PENDING,
+                "summaryAttempts": task.attempt - 1,
+            },
+            {
+                "$set": {
+                    "summaryClaim": task.claim,
+                    "summaryDueAt": due,
+                    "summaryAttempts": task.attempt,
+                }
+            },
+        )
+        return bool(result.modified_count)
 
     @override
     async def finish(self, task: SummaryTask, status: SummaryStatus, summary: str | None) -> None:
@@ -71,12 +90,12 @@ class MongoSummaryQueue(SummaryQueue):
             )
 
 
-def _task(document: Document, claim: str) -> SummaryTask:
+def _task(document: Document, *, claim: str) -> SummaryTask:
     language = document.get("language")
     return SummaryTask(
         contact_uid=contact_uid(document),
         transcript=transcript(document),
         language=language if isinstance(language, str) and language else "en",
-        attempt=document["summaryAttempts"],
+        attempt=document["summaryAttempts"] + 1,
         claim=claim,
     )
