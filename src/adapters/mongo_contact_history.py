@@ -39,6 +39,8 @@ _CLOSE_S = 0.2
 
 _EARLIEST = datetime.min.replace(tzinfo=UTC)
 _MARGIN = timedelta(milliseconds=1)
+_RECENT = timedelta(days=32)
+"""A month and a little: the usual window of an agent takes one request."""
 _NOT_BLANK = {"$regex": r"\S"}
 _NOT_EMPTY: Document = {"$gt": {}}
 
@@ -90,23 +92,32 @@ class MongoContactHistory(ContactHistory):
 
 
 class _Stream(Generic[Record]):
-    """The records of one cursor, newest first."""
+    """The records of several cursors, one after the other, newest first."""
 
     def __init__(
-        self, cursor: AsyncIOMotorCommandCursor[Document], read: Read[Record], batch: int | None
+        self,
+        cursors: Sequence[AsyncIOMotorCommandCursor[Document]],
+        read: Read[Record],
+        *,
+        batch: int | None,
     ) -> None:
-        """Without a `batch`, everything is read at once and put in order here."""
-        self._cursor = cursor
+        """Cursors start at their first read. Without a `batch`, each is read as a whole."""
+        self._cursors = deque(cursors)
         self._read: Read[Record] = read
         self._batch = batch
         self._records: deque[Record] = deque()
-        self.exhausted = False
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the server has nothing more."""
+        return not self._cursors
 
     async def fetch(self) -> None:
         """Read one batch."""
         with store_errors():
-            documents: list[Document] = await self._cursor.to_list(self._batch)
-        self.exhausted = self._batch is None or len(documents) < self._batch
+            documents: list[Document] = await self._cursors[0].to_list(self._batch)
+        if self._batch is None or len(documents) < self._batch:
+            self._cursors.popleft()
         records = [record for one in documents if (record := self._read(one)) is not None]
         self._records.extend(sorted(records, key=lambda record: record.at, reverse=True))
 
@@ -121,8 +132,8 @@ class _Stream(Generic[Record]):
         return self._records.popleft()
 
     async def close(self) -> None:
-        """Let the server forget the cursor."""
-        await self._cursor.close()
+        """Let the server forget the cursor being read; later ones have not started."""
+        await self._cursors[0].close()
 
 
 def _dated(
@@ -132,19 +143,33 @@ def _dated(
     rest: Document,
     read: Read[Record],
 ) -> _Stream[Record]:
-    # A little earlier than asked, since the exact look is at `read`: bounds are sent in whole
-    # milliseconds, and SecantusDB leaves out the last moment of a range within a compound key.
+    cursors = [
+        contacts.aggregate(
+            [
+                {"$match": {**key, "callStartedAt": {"$gt": after, "$lte": until}}},
+                {"$match": rest},
+                {"$sort": {"callStartedAt": -1}},
+                {"$project": dict.fromkeys(HISTORY_FIELDS, 1)},
+            ],
+            batchSize=_BATCH,
+        )
+        for after, until in _spans(query)
+    ]
+    return _Stream(cursors, read, batch=_BATCH)
+
+
+def _spans(query: ContactQuery) -> list[tuple[datetime, datetime]]:
+    """The last month, and the time before it.
+
+    A server that sorts before it answers, as SecantusDB does, then reads one month of a caller with
+    thousands of records, where the consumer stops within it.
+    """
+    # A little earlier than asked: bounds are sent in whole milliseconds; the exact look is at `read`.
     since = max(query.since or _EARLIEST, _EARLIEST + _MARGIN) - _MARGIN
-    cursor = contacts.aggregate(
-        [
-            {"$match": {**key, "callStartedAt": {"$gte": since, "$lte": query.until}}},
-            {"$match": rest},
-            {"$sort": {"callStartedAt": -1}},
-            {"$project": dict.fromkeys(HISTORY_FIELDS, 1)},
-        ],
-        batchSize=_BATCH,
-    )
-    return _Stream(cursor, read, _BATCH)
+    recent = query.until - _RECENT
+    if since >= recent:
+        return [(since, query.until)]
+    return [(recent, query.until), (since, recent)]
 
 
 def _undated(
@@ -157,7 +182,7 @@ def _undated(
             {"$project": dict.fromkeys(HISTORY_FIELDS, 1)},
         ]
     )
-    return _Stream(cursor, read, None)
+    return _Stream([cursor], read, batch=None)
 
 
 def _others(query: ContactQuery) -> Document:

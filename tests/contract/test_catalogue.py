@@ -170,8 +170,19 @@ async def test_every_query_of_a_call_finds_its_index(
     await queue.finish(task, SummaryStatus.DONE, "They talked.")
 
     used = [await index_used(mongo, command) for command in commands.sent]
-    assert len(used) == 3 + 3 * (2 + 2) + 3
+    # Open, mark, close; lookups with an open and with a short window; find, take and finish.
+    assert len(used) == 3 + 2 * (3 + 2 + 3) + 3
     assert set(used) <= {"contact_uid", "history", "outbound_variables", "pending_summaries"}
+
+
+async def test_a_reader_that_stops_early_lets_the_server_forget_its_cursor(
+    watched: Mongo, commands: Commands
+) -> None:
+    calls = [past_call(f"c{n}", callStartedAt=ago(minutes=n)) for n in range(120)]
+    await watched.contacts.insert_many(calls)
+    async with aclosing(MongoContactHistory(watched).conversations(query())) as found:
+        assert (await anext(found)).contact_uid == "c0"
+    assert "killCursors" in {next(iter(command)) for command in commands.sent}
 
 
 async def index_used(mongo: Mongo, command: dict[str, Any]) -> str:
