@@ -42,6 +42,7 @@ class Result:
     final: bool
     speech_final: bool = False
     from_finalize: bool = False
+    since: float = field(default_factory=time.perf_counter)
 
 
 @dataclass
@@ -152,10 +153,10 @@ class Session:
                 await self._answer(item, text, None)
 
     async def _deliver_final(self, result: Result) -> None:
-        heard, step, began = "", Step(), time.perf_counter()
+        heard, step = "", Step()
         if result.words:
             heard = await result.words
-            waited_s = round(time.perf_counter() - began, 3)
+            waited_s = round(time.perf_counter() - result.since, 3)
             entry = self.control.note(Endpoint.LISTEN, heard=heard, waited_s=waited_s)
             entry["request_id"] = self.request_id
             step = await self.control.play(Endpoint.LISTEN, f"{self.options.query} {heard}")

@@ -23,6 +23,7 @@ logger = get_logger(__name__)
 
 APOLOGY = "I am sorry, something went wrong on our side. Please call again in a few minutes."
 UNAVAILABLE = "I am sorry, nobody is available on this line right now. Please call again later."
+_LAST_WORDS_S = 0.3  # what was played is still on its way to the phone
 _ENTER_S = 5.0  # entering takes 2 to 5 ms; past this the greeting is spoken all the same
 
 
@@ -219,6 +220,7 @@ async def apologise(call: Call, sentence: str) -> None:
                 )
             _ = call.session.interrupt(force=True)
             await call.session.say(sentence, allow_interruptions=False).wait_for_playout()
+            await call.services.sources.clock.sleep(_LAST_WORDS_S)
     except (TimeoutError, RuntimeError):
         logger.warning("the apology could not be spoken")
     await call.telephony.hang_up(call.room)

@@ -72,6 +72,23 @@ async def test_memory_that_comes_late_joins_before_the_next_turn(
     assert "late memory joined the call" in worker_log.messages()
 
 
+async def test_hanging_up_while_it_rings_leaves_an_abandoned_call(
+    kit: CallKit, stack: Stack, caller: str
+) -> None:
+    warm = await kit.phone.dial(RECEPTION, caller=caller)
+    await warm.hang_up()
+    await kit.contact({"phone": caller}, until=ended)
+    await kit.contacts.delete_many({"phone": caller})
+    with hung(stack, "mongodb"):  # it rings for as long as the look-ups may take
+        dialling = await kit.phone.start_dial(RECEPTION, caller=caller)
+        await dialling.wait_ringing()
+        await asyncio.sleep(0.6)
+        await dialling.cancel()
+    record = await kit.contact({"phone": caller}, until=ended)
+    assert record["status"] == "abandoned"
+    assert record["transcript"] == []
+
+
 @pytest.mark.parametrize(
     ("sip_status", "status"),
     [(486, "busy"), (603, "rejected"), (404, "invalid_number")],
