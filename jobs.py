@@ -6,7 +6,7 @@ import asyncio
 import logging
 import signal
 
-from src.bootstrap import Jobs, build_jobs
+from src.bootstrap_jobs import Jobs, build_jobs
 from src.logs import allow_pii
 from src.settings import Settings
 

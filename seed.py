@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from src.adapters.clock import SystemClock
-from src.bootstrap import build_catalogue
+from src.bootstrap_jobs import build_catalogue
 from src.schemas.errors import FamiliarError
 from src.schemas.seed import SeedCounts
 from src.services.phone_numbers import load_numbering_plans

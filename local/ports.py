@@ -177,6 +177,8 @@ class Stack:
             "LIVEKIT_URL": self.livekit_url,
             "LIVEKIT_API_KEY": LIVEKIT_API_KEY,
             "LIVEKIT_API_SECRET": LIVEKIT_API_SECRET,
+            # onnxruntime, on which the local voices run, reports to its maker otherwise.
+            "ORT_DISABLE_TELEMETRY": "1",
             "FAMILIAR_DATA_DIR": str(self.data_dir),
             "FAMILIAR_WORKER_HOST": HOST,
             "FAMILIAR_WORKER_PORT": str(self.worker),

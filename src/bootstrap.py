@@ -1,47 +1,38 @@
-"""Wires the processes together: the only module that names adapters."""
+"""Wires the worker together. Only this module and `bootstrap_jobs` name adapters."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import socket
-from dataclasses import dataclass
 
 from livekit import api
-from openai import AsyncOpenAI
 from redis.asyncio import Redis
 
 from src.adapters.clock import SystemClock
 from src.adapters.file_journal import FileJournal
 from src.adapters.livekit_telephony import LiveKitTelephony
-from src.adapters.mongo import Mongo
 from src.adapters.mongo_agents import MongoAgents
 from src.adapters.mongo_call_records import MongoCallRecords
-from src.adapters.mongo_catalogue import MongoCatalogue
 from src.adapters.mongo_contact_history import MongoContactHistory
-from src.adapters.mongo_summary_queue import MongoSummaryQueue
-from src.adapters.openai_summaries import OpenAISummariser
 from src.adapters.redis_agents import RedisAgentCache
 from src.adapters.redis_client import connect_redis
 from src.adapters.redis_lease import RedisCallLease
 from src.adapters.speech import SpeechConfig, SpeechModels
 from src.adapters.tokens import O200kTokenCounter
 from src.adapters.warm_up import warm_up
+from src.bootstrap_jobs import build_mongo
 from src.handlers.call import CallServices
 from src.schemas.calls import CallPolicy, TurnPolicy
 from src.services.agent_directory import AgentDirectory
 from src.services.call_closing import CallCloser
 from src.services.conversation_history import MemorySources
-from src.services.ports import Catalogue
-from src.services.summaries import SummaryWorker
 from src.settings import Settings
 
-__all__ = ["Jobs", "build_call_services", "build_catalogue", "build_jobs", "warm_up"]
+__all__ = ["build_call_services", "warm_up"]
 
 
 def build_call_services(settings: Settings) -> CallServices:
     """What the calls of one job process are served with. Does no I/O, loads models."""
-    clock, mongo, redis = SystemClock(), _mongo(settings), _redis(settings)
+    clock, mongo, redis = SystemClock(), build_mongo(settings), _redis(settings)
     count_tokens = O200kTokenCounter()
     count_tokens.load()
     policy = CallPolicy(
@@ -89,52 +80,6 @@ def build_call_services(settings: Settings) -> CallServices:
         policy=policy,
         turn=turn,
     )
-
-
-@dataclass(frozen=True)
-class Jobs:
-    """The jobs process."""
-
-    worker: SummaryWorker
-    closer: CallCloser
-    mongo: Mongo
-    openai: AsyncOpenAI
-
-    async def aclose(self) -> None:
-        """Close every connection."""
-        await self.openai.close()
-        await self.mongo.aclose()
-
-
-def build_jobs(settings: Settings) -> Jobs:
-    """What `jobs.py` runs. Does no I/O."""
-    clock, mongo = SystemClock(), _mongo(settings)
-    openai = AsyncOpenAI(
-        api_key=settings.openai_api_key.get_secret_value(), base_url=settings.openai_base_url
-    )
-    worker = SummaryWorker(
-        queue=MongoSummaryQueue(mongo=mongo, clock=clock),
-        summariser=OpenAISummariser(client=openai, model=settings.llm_model),
-        clock=clock,
-        name=f"{socket.gethostname()}-{os.getpid()}",
-    )
-    closer = CallCloser(
-        records=MongoCallRecords(mongo=mongo, clock=clock),
-        journal=FileJournal(settings.data_dir / "journal" / "calls"),
-        clock=clock,
-        policy=CallPolicy(),
-    )
-    return Jobs(worker=worker, closer=closer, mongo=mongo, openai=openai)
-
-
-def build_catalogue(settings: Settings) -> tuple[Catalogue, Mongo]:
-    """What `seed.py` writes to, and the client to close after it. Does no I/O."""
-    mongo = _mongo(settings)
-    return MongoCatalogue(mongo=mongo, clock=SystemClock()), mongo
-
-
-def _mongo(settings: Settings) -> Mongo:
-    return Mongo(uri=settings.mongodb_uri, database=settings.mongodb_database)
 
 
 def _redis(settings: Settings) -> Redis:

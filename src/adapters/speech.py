@@ -12,7 +12,7 @@ import anyio._backends._asyncio  # noqa: F401
 import openai.pagination
 import openai.resources.chat  # noqa: F401
 from livekit.agents import inference, llm, stt, tts, vad
-from livekit.plugins import deepgram, silero
+from livekit.plugins import deepgram
 from livekit.plugins import openai as openai_plugin
 
 from src.schemas.calls import TurnPolicy
@@ -37,7 +37,9 @@ class SpeechModels:
     def __init__(self, config: SpeechConfig, turn: TurnPolicy) -> None:
         self._config = config
         self._turn = turn
-        self._vad = silero.VAD.load(min_silence_duration=turn.vad_silence_s)
+        # The Silero model as LiveKit ships it. Its plugin runs the same model on onnxruntime, which
+        # reports to its maker unless told not to.
+        self._vad = inference.VAD(min_silence_duration=turn.vad_silence_s)
         self._stt = deepgram.STT(
             model=config.stt_model,
             base_url=f"{config.deepgram_base_url}/listen",

@@ -19,7 +19,7 @@ import seed
 from jobs import run
 from src.adapters.clock import SystemClock
 from src.adapters.mongo_call_records import MongoCallRecords
-from src.bootstrap import Jobs, build_jobs
+from src.bootstrap_jobs import Jobs, build_jobs
 from src.settings import Settings
 from tests.contract.documents import call_end, new_contact
 
