@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 _UTTERANCE = re.compile(r"^(caller|agent|user|assistant|customer)\s*:\s*(\S.*)$", re.IGNORECASE)
 _CALLERS = ("caller", "user", "customer")
@@ -89,6 +89,13 @@ class ChatRequest(BaseModel):
     response_format: ResponseFormat = ResponseFormat(type="text")
     stream: bool = False
     stream_options: StreamOptions | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_absent(cls, body: Any) -> Any:
+        if not isinstance(body, dict):
+            return body
+        return {key: value for key, value in body.items() if value is not None}
 
     @cached_property
     def instructions(self) -> str:

@@ -12,8 +12,8 @@ from local.providers.audio import Pcm
 from local.providers.control import Control, Endpoint
 from local.providers.engines import Engines
 
-_LONG_SENTENCE = 90  # letters; the first clause of a longer one is spoken while the rest is made
-_SHORT_CLAUSE = 30
+_LONG_SENTENCE = 70  # letters; the first clause of a longer one is spoken while the rest is made
+_SHORT_CLAUSE = 20
 
 
 def sentences(text: str) -> list[str]:
