@@ -130,7 +130,8 @@ def _quoted(question: str, request: ChatRequest, matcher: Matcher) -> str:
         return f'You said: "{best.text}"'
     if field := _FIELD.match(best.text):
         owner = "Your" if re.search(r"\b(?:my|i|me)\b", question, re.IGNORECASE) else "The"
-        return _ended(f"{owner} {field[1].replace('_', ' ').lower()} is {field[2]}")
+        name = field[1].replace("_", " ").lower()
+        return _ended(f"{owner} {name} {'are' if name.endswith('s') else 'is'} {field[2]}")
     return _ended(best.text)
 
 

@@ -48,6 +48,8 @@ _GREETED = re.compile(
 _INTRODUCED = re.compile(r"(?:This is|My name is|I am) [A-Z]")
 _YOU_ARE = re.compile(r"^you are\s+(?!speaking|talking)", re.IGNORECASE)
 
+_TOLD = 3  # sentences: more is too long to listen to
+
 
 @dataclass(frozen=True)
 class Entry:
@@ -102,7 +104,8 @@ def from_history(question: str, entries: list[Entry]) -> str:
         own = terms(entry.summary)
         if topic and all(best_likeness(term, own) > 0 for term in topic):
             chosen = entry
-    return f"Last time{f', {chosen.ago}' if chosen.ago else ''}: {chosen.summary}"
+    told = " ".join(sentences(chosen.summary)[:_TOLD])
+    return f"Last time{f', {chosen.ago}' if chosen.ago else ''}: {told}"
 
 
 def caller_name(known: str, by_caller: Sequence[str], by_agent: Sequence[str] = ()) -> str:

@@ -17,6 +17,7 @@ A: Yes, for fifteen euros a day.
 Saturday ten to four.
 ## Customer
 plan: Gold
+Delivery days: Monday and Friday.
 """
 
 
