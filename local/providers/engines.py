@@ -36,8 +36,8 @@ Result = TypeVar("Result")
 class Voice(Protocol):
     """A speech synthesiser."""
 
-    def __call__(self, text: str, *, speed: float) -> NDArray[np.float32]:
-        """Samples between -1 and 1 at `VOICE_RATE`."""
+    def __call__(self, text: str, *, speed: float, seed: int) -> NDArray[np.float32]:
+        """Samples between -1 and 1 at `VOICE_RATE`; one seed always gives the same sound."""
 
 
 class Ear(Transcriber):  # type: ignore[misc, no-any-unimported]  # the package has no types
@@ -168,7 +168,7 @@ class Engines:
     def _synthesise(self, text: str, rate: int, speed: float) -> Pcm:
         voice = self._voices.get()
         try:
-            sound = np.clip(voice(text, speed=speed), -1, 1)
+            sound = np.clip(voice(text, speed=speed, seed=0), -1, 1)
         finally:
             self._voices.put(voice)
         pcm = trim((sound * 32767).astype(np.int16), VOICE_RATE)

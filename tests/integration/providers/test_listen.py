@@ -145,7 +145,8 @@ async def test_a_silence_after_speech_ends_the_utterance(
         False,
     )
     spoken = result["channel"]["alternatives"][0]["words"]
-    assert [word["word"] for word in spoken] == ["what", "are", "your", "opening", "hours"]
+    heard = " ".join(word["word"] for word in spoken)
+    assert share_heard("what are your opening hours", heard) >= 0.8
     assert (
         0.4
         < spoken[0]["start"]

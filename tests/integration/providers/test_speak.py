@@ -47,6 +47,10 @@ async def test_what_is_said_is_understood(
     ]
 
 
+async def test_the_same_words_always_sound_the_same(providers: ProvidersClient) -> None:
+    assert np.array_equal(await providers.speak("Hello."), await providers.speak("Hello."))
+
+
 async def test_speech_begins_and_ends_without_silence(
     url: str, http: aiohttp.ClientSession
 ) -> None:
