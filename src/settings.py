@@ -58,5 +58,6 @@ class Settings(BaseSettings):
     """Silence after which the caller may have finished; the turn detector decides."""
     turn_threshold: float | None = Field(default=None, validation_alias="FAMILIAR_TURN_THRESHOLD")
     """Probability from which the turn detector takes a pause for the end; None takes the model's."""
-    endpoint_min_s: float = Field(default=0.3, ge=0, validation_alias="FAMILIAR_ENDPOINT_MIN_S")
-    endpoint_max_s: float = Field(default=2.5, ge=0, validation_alias="FAMILIAR_ENDPOINT_MAX_S")
+    # See TurnPolicy for these two.
+    endpoint_min_s: float = Field(default=0.58, ge=0, validation_alias="FAMILIAR_ENDPOINT_MIN_S")
+    endpoint_max_s: float = Field(default=1.0, ge=0, validation_alias="FAMILIAR_ENDPOINT_MAX_S")

@@ -100,6 +100,8 @@ async def start_session(
             "turn_detection": speech.turn_detector(),
             "endpointing": {"min_delay": turn.endpoint_min_s, "max_delay": turn.endpoint_max_s},
             "interruption": {"mode": "vad"},
+            # The voice starts with the preempted reply, so that the end of the turn only releases it.
+            "preemptive_generation": {"enabled": True, "preemptive_tts": True},
         },
         aec_warmup_duration=None,  # it would deafen the agent for the first 3 s of its greeting
         session_close_transcript_timeout=0.5,
@@ -120,7 +122,11 @@ async def start_session(
 
 
 def _room_options(modality: Modality, identity: str | None) -> room_io.RoomOptions:
-    audio_in = room_io.AudioInputOptions(pre_connect_audio=False) if modality.audio else False
+    audio_in = (
+        room_io.AudioInputOptions(frame_size_ms=20, pre_connect_audio=False)
+        if modality.audio
+        else False
+    )
     options = room_io.RoomOptions(
         text_input=modality.text, audio_input=audio_in, audio_output=modality.audio
     )

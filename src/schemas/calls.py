@@ -67,5 +67,11 @@ class TurnPolicy(BaseModel):
     vad_silence_s: float = 0.3
     threshold: float | None = None
     """Probability from which a pause is taken for the end of the turn; None takes the model's own."""
-    endpoint_min_s: float = 0.3
-    endpoint_max_s: float = 2.5
+    endpoint_min_s: float = 0.58
+    """From the caller's last sound to the end of a turn that sounds complete.
+
+    Longer than a pause for thought of half a second and the time it takes to notice that the caller
+    goes on: nobody is cut off there, whatever the detector thinks.
+    """
+    endpoint_max_s: float = 1.0
+    """The same for a turn that sounds unfinished."""
