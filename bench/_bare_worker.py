@@ -8,8 +8,8 @@ from google.protobuf.duration_pb2 import Duration
 from livekit import api
 from livekit.agents import Agent, AgentServer, AgentSession, JobContext, JobProcess, cli, room_io
 
-from src.adapters.speech import SpeechConfig, SpeechModels
-from src.schemas.calls import TurnPolicy
+from src.adapters.speech import SpeechModels
+from src.bootstrap import build_speech
 from src.settings import Settings
 
 AGENT_NAME = "bare"
@@ -18,28 +18,13 @@ SETTINGS = Settings()
 
 def prewarm(process: JobProcess) -> None:
     """Models as the product builds them."""
-    turn = TurnPolicy(
-        vad_silence_s=SETTINGS.vad_silence_s,
-        threshold=SETTINGS.turn_threshold,
-        endpoint_min_s=SETTINGS.endpoint_min_s,
-        endpoint_max_s=SETTINGS.endpoint_max_s,
-    )
-    config = SpeechConfig(
-        deepgram_api_key=SETTINGS.deepgram_api_key.get_secret_value(),
-        deepgram_base_url=SETTINGS.deepgram_base_url,
-        openai_api_key=SETTINGS.openai_api_key.get_secret_value(),
-        openai_base_url=SETTINGS.openai_base_url,
-        stt_model=SETTINGS.stt_model,
-        tts_model=SETTINGS.tts_model,
-        llm_model=SETTINGS.llm_model,
-    )
-    process.userdata["speech"] = SpeechModels(config, turn)
+    process.userdata["speech"] = build_speech(SETTINGS)
 
 
 server = AgentServer(
     setup_fnc=prewarm,
     load_fnc=lambda s: min(0.69, len(s.active_jobs) / 100),
-    preload_modules=["src.adapters.speech", "openai.resources.chat.completions.completions"],
+    preload_modules=["preload"],
     initialize_process_timeout=60,
     num_idle_processes=1,
     host="127.0.0.1",
@@ -65,6 +50,7 @@ async def entrypoint(ctx: JobContext) -> None:
                 "max_delay": SETTINGS.endpoint_max_s,
             },
             "interruption": {"mode": "vad"},
+            "preemptive_generation": {"enabled": True, "preemptive_tts": True},
         },
         aec_warmup_duration=None,
     )
@@ -81,7 +67,10 @@ async def entrypoint(ctx: JobContext) -> None:
     await session.start(
         Agent(instructions=job["instructions"]),
         room=ctx.room,
-        room_options=room_io.RoomOptions(participant_identity="callee"),
+        room_options=room_io.RoomOptions(
+            participant_identity="callee",
+            audio_input=room_io.AudioInputOptions(frame_size_ms=20, pre_connect_audio=False),
+        ),
         session_host=False,
         record=False,
     )

@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
@@ -17,7 +16,7 @@ import numpy as np
 from bench._bare_worker import AGENT_NAME as BARE
 from bench._lookups import lookups
 from bench._report import Report, p50, percentile
-from local.kit import CallKit, LogTail
+from local.kit import CallKit, LogTail, past_call
 from local.phone.call import Call
 from local.phone.rtp import RATE_HZ
 from local.ports import ROOT, Stack
@@ -47,7 +46,7 @@ async def start_of_calls(report: Report, kit: CallKit) -> None:
     for index in range(START_CALLS):
         for number in (RECEPTION, PLAIN) if index % 2 else (PLAIN, RECEPTION):
             phone = _someone()
-            await kit.contacts.insert_one(_past(phone))
+            await kit.contacts.insert_one(past_call(phone))
             call = await kit.phone.dial(number, caller=phone)
             gaps[number].append(await call.hear(call.answered_at) - call.answered_at)
             await call.hang_up()
@@ -193,23 +192,6 @@ def _tight(pcm: np.ndarray) -> np.ndarray:
 
 def _someone() -> str:
     return f"+1628{uuid4().int % 10**7:07d}"
-
-
-def _past(phone: str) -> dict[str, Any]:
-    at = datetime.now(UTC) - timedelta(days=2)
-    return {
-        "contactUID": f"bench-{uuid4().hex[:12]}",
-        "ownerId": "acme",
-        "AgentID": "outreach",
-        "phone": phone,
-        "phoneLast10": phone[-10:],
-        "callDirection": "outbound",
-        "status": "completed",
-        "dynamicVariables": {"name": "Maria"},
-        "conversation_summary": "The caller reported a broken thermostat in the nursery.",
-        "callStartedAt": at,
-        "createdAt": at,
-    }
 
 
 async def _calls(report: Report, stack: Stack) -> None:

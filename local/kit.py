@@ -8,6 +8,7 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -198,3 +199,23 @@ class CallKit:
             for entry in await self.providers.log()
             if entry["endpoint"] == "speak" and entry["at"] >= since
         ]
+
+
+def past_call(phone: str, **fields: Any) -> Document:
+    """The record of an earlier call, as the store holds it."""
+    ago = fields.pop("ago", timedelta(days=2))
+    base = {
+        "contactUID": f"past-{uuid4().hex[:12]}",
+        "ownerId": "acme",
+        "AgentID": "outreach",
+        "phone": phone,
+        "originalPhone": phone,
+        "phoneLast10": phone[-10:],
+        "callDirection": "outbound",
+        "status": "completed",
+        "dynamicVariables": {"name": "Maria"},
+        "conversation_summary": "The caller reported a broken thermostat in the nursery.",
+        "callStartedAt": datetime.now(UTC) - ago,
+        "createdAt": datetime.now(UTC) - ago,
+    }
+    return base | fields

@@ -27,7 +27,7 @@ from src.services.call_closing import CallCloser
 from src.services.conversation_history import MemorySources
 from src.settings import Settings
 
-__all__ = ["build_call_services", "warm_up"]
+__all__ = ["build_call_services", "build_speech", "turn_policy", "warm_up"]
 
 
 def build_call_services(settings: Settings) -> CallServices:
@@ -39,12 +39,6 @@ def build_call_services(settings: Settings) -> CallServices:
         memory_deadline_s=settings.memory_deadline_ms / 1000,
         ring_timeout_s=settings.ring_timeout_s,
         default_region=settings.default_region,
-    )
-    turn = TurnPolicy(
-        vad_silence_s=settings.vad_silence_s,
-        threshold=settings.turn_threshold,
-        endpoint_min_s=settings.endpoint_min_s,
-        endpoint_max_s=settings.endpoint_max_s,
     )
     records = MongoCallRecords(mongo=mongo, clock=clock)
 
@@ -76,9 +70,9 @@ def build_call_services(settings: Settings) -> CallServices:
         ),
         lease=RedisCallLease(client=redis),
         telephony=telephony,
-        speech=SpeechModels(_speech(settings), turn),
+        speech=build_speech(settings),
         policy=policy,
-        turn=turn,
+        turn=turn_policy(settings),
     )
 
 
@@ -86,8 +80,9 @@ def _redis(settings: Settings) -> Redis:
     return connect_redis(settings.redis_url)
 
 
-def _speech(settings: Settings) -> SpeechConfig:
-    return SpeechConfig(
+def build_speech(settings: Settings) -> SpeechModels:
+    """The models of one job process. Does no I/O."""
+    config = SpeechConfig(
         deepgram_api_key=settings.deepgram_api_key.get_secret_value(),
         deepgram_base_url=settings.deepgram_base_url,
         openai_api_key=settings.openai_api_key.get_secret_value(),
@@ -95,4 +90,15 @@ def _speech(settings: Settings) -> SpeechConfig:
         stt_model=settings.stt_model,
         tts_model=settings.tts_model,
         llm_model=settings.llm_model,
+    )
+    return SpeechModels(config, turn_policy(settings))
+
+
+def turn_policy(settings: Settings) -> TurnPolicy:
+    """When a caller's turn counts as over."""
+    return TurnPolicy(
+        vad_silence_s=settings.vad_silence_s,
+        threshold=settings.turn_threshold,
+        endpoint_min_s=settings.endpoint_min_s,
+        endpoint_max_s=settings.endpoint_max_s,
     )

@@ -13,6 +13,7 @@ from livekit.agents import AgentSession, JobContext, inference, llm, stt, tts, v
 from src.schemas.agent_meta_schema import AgentMeta
 from src.schemas.calls import CallPolicy, TurnPolicy
 from src.schemas.contact import CallDirection, ContactStatus, NewContact
+from src.schemas.errors import NobodyCameError
 from src.schemas.receipt import MemoryReceipt
 from src.services.agent_directory import AgentDirectory
 from src.services.background import Background
@@ -107,11 +108,14 @@ class Call:
         A session of its own accord closes for some reasons of leaving only; a call ends for all.
 
         Raises:
-            TimeoutError: nobody came.
+            NobodyCameError: they never joined.
         """
         self.ctx.room.on("participant_disconnected", self._left)
-        async with asyncio.timeout(self.services.policy.participant_wait_s):
-            participant = await self.ctx.wait_for_participant(kind=kind)
+        try:
+            async with asyncio.timeout(self.services.policy.participant_wait_s):
+                participant = await self.ctx.wait_for_participant(kind=kind)
+        except TimeoutError:
+            raise NobodyCameError("the other side never joined") from None
         self.identity = participant.identity
         return participant
 

@@ -108,15 +108,24 @@ def mark_answered(call: Call) -> None:
     _ = call.background.spawn(_mark_in_progress(call), name="mark-answered")
 
 
+async def mark_failed(call: Call, contact_uid: str) -> None:
+    """A call that failed before its own record was opened still has the one it was asked for with."""
+    await _mark(call, contact_uid, ContactStatus.FAILED)
+
+
 async def _mark_in_progress(call: Call) -> None:
-    if call.record_opened is None or call.contact is None:
-        return
-    await asyncio.wait([call.record_opened])
+    if call.record_opened is not None and call.contact is not None:
+        await asyncio.wait([call.record_opened])
+        await _mark(call, call.contact.contact_uid, ContactStatus.IN_PROGRESS)
+
+
+async def _mark(call: Call, contact_uid: str, status: ContactStatus) -> None:
     try:
         async with asyncio.timeout(call.services.policy.record_write_s):
-            await call.services.records.mark(call.contact.contact_uid, ContactStatus.IN_PROGRESS)
+            await call.services.records.mark(contact_uid, status)
     except (TimeoutError, ContactStoreError):
         call.degrade("record_late")
+        logger.warning("call record not marked", extra={"contact_uid": contact_uid})
 
 
 async def _open(call: Call, contact: NewContact) -> None:

@@ -12,12 +12,13 @@ from pydantic import ValidationError
 from src.handlers.call import Call, CallServices
 from src.handlers.call_end import finish_call
 from src.handlers.call_handler import APOLOGY, UNAVAILABLE, apologise
+from src.handlers.call_start import mark_failed
 from src.handlers.inbound_call_handler import InboundCallHandler
 from src.handlers.outbound_call_handler import OutboundCallHandler
 from src.handlers.web_call_handler import WebCallHandler
 from src.logs import get_logger, trace_of
 from src.schemas.contact import CallDirection, ContactStatus
-from src.schemas.errors import AgentNotFoundError
+from src.schemas.errors import AgentNotFoundError, NobodyCameError
 from src.schemas.job_metadata import JobMetadata
 
 logger = get_logger(__name__)
@@ -65,36 +66,32 @@ async def serve_call(ctx: JobContext, services: CallServices) -> None:
         await asyncio.wait([work, over], return_when=asyncio.FIRST_COMPLETED)
         if work.done():
             await work
-    except TimeoutError:
+    except NobodyCameError:
         logger.warning("nobody came")
         call.end("nobody came")
     except AgentNotFoundError:
-        logger.error("no such agent")  # noqa: TRY400 - expected, no trace needed
-        await _fail(call, UNAVAILABLE)
+        logger.error("no agent for this call")  # noqa: TRY400 - expected, no trace needed
+        await _fail(call, UNAVAILABLE, metadata.contact_uid)
     except Exception as error:  # noqa: BLE001 - the edge of the job: whatever it is, the caller is told
         logger.error("call failed", extra={"trace": trace_of(error)})  # noqa: TRY400 - see trace_of
-        await _fail(call, APOLOGY)
+        await _fail(call, APOLOGY, metadata.contact_uid)
     finally:
         over.cancel()
         work.cancel()
 
 
-async def _fail(call: Call, sentence: str) -> None:
-    call.status = ContactStatus.FAILED
-    if not call.over.is_set() and call.direction is not CallDirection.OUTBOUND:
-        await apologise(call, sentence)
-    elif not call.over.is_set():
-        await _fail_outbound(call, sentence)
-    call.status = ContactStatus.FAILED
-    call.end("failed")
-
-
-async def _fail_outbound(call: Call, sentence: str) -> None:
-    """An outbound call that nobody answered yet has no one to apologise to."""
-    if call.session is not None:
-        await apologise(call, sentence)
+async def _fail(call: Call, sentence: str, contact_uid: str | None) -> None:
+    """Tell the caller if there is one, and mark the record, also one that a campaign made."""
+    if call.over.is_set():
+        pass  # the caller is gone already
+    elif call.direction is CallDirection.OUTBOUND and call.session is None:
+        await call.telephony.hang_up(call.room)  # nobody answered yet
     else:
-        await call.telephony.hang_up(call.room)
+        await apologise(call, sentence)
+    call.status = ContactStatus.FAILED
+    if call.contact is None and contact_uid is not None:
+        await mark_failed(call, contact_uid)
+    call.end("failed")
 
 
 async def end_call(ctx: JobContext) -> None:

@@ -10,8 +10,6 @@ from livekit import rtc
 from src.handlers.call import Call
 from src.handlers.call_handler import (
     PHONE,
-    UNAVAILABLE,
-    apologise,
     build_agent,
     greet,
     join_late_memory,
@@ -51,12 +49,7 @@ class InboundCallHandler:
             return
         attributes = await self._attributes(participant)
         call.dialled = to_e164(attributes.get(DIALLED), region=call.services.policy.default_region)
-        try:
-            meta = await self._agent()
-        except AgentNotFoundError:
-            logger.error("no agent for the dialled number")  # noqa: TRY400 - expected, no trace needed
-            await apologise(call, UNAVAILABLE)
-            return
+        meta = await self._agent()
         self._resolve_caller(meta, attributes)
         await self._talk(meta, participant.identity)
 

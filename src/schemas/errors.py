@@ -3,6 +3,7 @@
 FamiliarError
 ├── CallNotAnsweredError     the callee did not pick up: busy, no answer, rejected, invalid, trunk failure
 ├── ContactStoreError        the contact store could not be read or written
+├── NobodyCameError          the other side never joined the room
 ├── AgentNotFoundError       no agent has this id, or no agent is bound to the dialled number
 ├── LanguageModelError       the language model gave no usable answer
 └── SeedFileError            a seed file holds something that cannot be stored
@@ -31,6 +32,12 @@ class CallNotAnsweredError(FamiliarError):
         super().__init__(f"call not answered: {status} (SIP {sip_status})")
         self.status = status
         self.sip_status = sip_status
+
+
+class NobodyCameError(FamiliarError):
+    """The other side never joined the room: it left before we were there."""
+
+    code = "nobody_came"
 
 
 class ContactStoreError(FamiliarError):

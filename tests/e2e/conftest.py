@@ -1,14 +1,12 @@
 """The stack that calls are placed on: started once per run, stopped at its end."""
 
 from collections.abc import AsyncIterator, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from itertools import count
-from typing import Any
-from uuid import uuid4
 
 import pytest
 
-from local.kit import CallKit, Document, LogTail
+from local.kit import CallKit, LogTail
 from local.ports import Stack
 from local.stack import ensure_up
 from local.tear_down import tear_down
@@ -43,23 +41,3 @@ def worker_log(stack: Stack) -> LogTail:
 def caller() -> str:
     """A number nobody used before."""
     return f"+1415{next(_NUMBERS) % 10**7:07d}"
-
-
-def past_call(phone: str, **fields: Any) -> Document:
-    """The record of an earlier call, as the store holds it."""
-    ago = fields.pop("ago", timedelta(days=2))
-    base = {
-        "contactUID": f"past-{uuid4().hex[:12]}",
-        "ownerId": "acme",
-        "AgentID": "outreach",
-        "phone": phone,
-        "originalPhone": phone,
-        "phoneLast10": phone[-10:],
-        "callDirection": "outbound",
-        "status": "completed",
-        "dynamicVariables": {"name": "Maria"},
-        "conversation_summary": "The caller reported a broken thermostat in the nursery.",
-        "callStartedAt": datetime.now(UTC) - ago,
-        "createdAt": datetime.now(UTC) - ago,
-    }
-    return base | fields

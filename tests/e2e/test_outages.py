@@ -10,11 +10,10 @@ from uuid import uuid4
 
 import pytest
 
-from local.kit import CallKit, LogTail
+from local.kit import CallKit, LogTail, past_call
 from local.ports import Stack
 from local.sipp import Sipp
 from local.supervise import Supervisor
-from tests.e2e.conftest import past_call
 from tests.e2e.test_phone_calls import RECEPTION, ask, ended, greeting_of, outbound
 
 pytestmark = pytest.mark.stack

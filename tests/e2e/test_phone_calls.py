@@ -6,11 +6,10 @@ from uuid import uuid4
 
 import pytest
 
-from local.kit import CallKit, Document, LogTail
+from local.kit import CallKit, Document, LogTail, past_call
 from local.phone.call import Call
 from src.schemas.contact import CallDirection
 from src.schemas.job_metadata import JobMetadata
-from tests.e2e.conftest import past_call
 
 pytestmark = pytest.mark.stack
 
