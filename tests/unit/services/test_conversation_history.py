@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from src.services.phone_numbers import caller_number
 
 from src.schemas.agent_meta_schema import AgentMeta, WindowType
 from src.schemas.receipt import MemoryOutcome, RefusalReason
@@ -22,6 +21,7 @@ from src.services.conversation_history import (
     resolve_remembered_variables,
     window_start,
 )
+from src.services.phone_numbers import caller_number
 from tests.fakes.clock import NOON, FakeClock
 from tests.fakes.contacts import InMemoryContacts
 
