@@ -6,7 +6,7 @@ from livekit.agents import AgentServer, JobContext, JobProcess, cli
 
 from src.bootstrap import build_call_services
 from src.handlers.entry import end_call, serve_call
-from src.logs import allow_pii
+from src.logs import allow_pii, guard_livekit_logs
 from src.settings import Settings
 
 AGENT_NAME = "familiar"
@@ -19,6 +19,7 @@ _INITIALIZE_S = (
 def prewarm(process: JobProcess) -> None:
     """Build models and clients before a call arrives: on the call's own loop they would block it."""
     allow_pii(allow=SETTINGS.log_pii)
+    guard_livekit_logs()
     process.userdata["services"] = build_call_services(SETTINGS)
 
 
@@ -45,4 +46,6 @@ async def entrypoint(ctx: JobContext) -> None:
 
 
 if __name__ == "__main__":
+    allow_pii(allow=SETTINGS.log_pii)
+    guard_livekit_logs()
     cli.run_app(server)

@@ -7,24 +7,34 @@ record before any handler (LiveKit's own JSON formatter included) can print them
 from __future__ import annotations
 
 import logging
+import re
 import traceback
 
 from typing_extensions import override
 
-PII_PREFIX = "pii."
+PII_PREFIXES = ("pii.", "lk.pii.")
+"""Ours, and LiveKit's own."""
+_NAMED_AFTER_NUMBERS = ("participant", "room")
+"""Fields of LiveKit's records that hold names it makes from phone numbers, such as `sip_+15551234567`."""
+_NUMBER = re.compile(r"\+?\d{7,}")
 
 
 class PiiFilter(logging.Filter):
-    """Removes `pii.*` fields; `allow` keeps them, for a developer's own machine."""
+    """Removes what is about a caller; `allow` keeps it, for a developer's own machine."""
 
     allow = False
 
     @override
     def filter(self, record: logging.LogRecord) -> bool:
         """Strip the fields; every record passes."""
-        if not PiiFilter.allow:
-            for key in [key for key in vars(record) if key.startswith(PII_PREFIX)]:
-                delattr(record, key)
+        if PiiFilter.allow:
+            return True
+        fields = vars(record)
+        for key in [key for key in fields if key.startswith(PII_PREFIXES)]:
+            del fields[key]
+        for key in _NAMED_AFTER_NUMBERS:
+            if isinstance(value := fields.get(key), str):
+                fields[key] = _NUMBER.sub("…", value)
         return True
 
 
@@ -36,6 +46,13 @@ def get_logger(name: str) -> logging.Logger:
     logger = logging.getLogger(name)
     logger.addFilter(_FILTER)  # on the logger: a filter on a parent is not applied to its children
     return logger
+
+
+def guard_livekit_logs() -> None:
+    """Apply the same to LiveKit's records of this process; again after new loggers came into being."""
+    for name in ["livekit", *logging.root.manager.loggerDict]:
+        if name.partition(".")[0] == "livekit":
+            logging.getLogger(name).addFilter(_FILTER)
 
 
 def trace_of(error: BaseException) -> str:

@@ -89,6 +89,8 @@ async def test_we_call_somebody_and_they_are_remembered_when_they_call_back(
     assert record["degradations"] == []
     assert INJECTED in worker_log.messages()
     assert APPLIED in worker_log.messages()
+    for private in (caller[-10:], "Maria", "refund"):
+        assert private not in worker_log.text()
     instructions = await instructions_since(kit, since)
     assert HEADING in instructions
     assert "refunds take three to five business days" in instructions.lower()

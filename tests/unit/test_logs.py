@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from src.logs import PiiFilter, allow_pii, get_logger, trace_of
+from src.logs import PiiFilter, allow_pii, get_logger, guard_livekit_logs, trace_of
 
 
 def test_pii_fields_are_removed_and_others_stay(caplog: pytest.LogCaptureFixture) -> None:
@@ -32,6 +32,19 @@ def test_a_trace_says_where_without_what() -> None:
     assert "test_logs.py" in trace
     assert "ValueError" in trace
     assert "5551234567" not in trace
+
+
+def test_livekits_records_are_stripped_too(caplog: pytest.LogCaptureFixture) -> None:
+    logger = logging.getLogger("livekit.agents.test")
+    guard_livekit_logs()
+    logger.warning(
+        "participant left",
+        extra={"lk.pii.identity": "sip_+15551234567", "participant": "sip_+15551234567", "x": "y"},
+    )
+    (record,) = caplog.records
+    assert "5551234567" not in str(vars(record))
+    assert vars(record)["participant"] == "sip_…"
+    assert vars(record)["x"] == "y"
 
 
 def test_loggers_follow_the_level_of_the_root() -> None:
