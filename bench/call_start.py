@@ -24,7 +24,7 @@ from local.stack import ensure_up
 from local.tear_down import tear_down
 
 RECEPTION, PLAIN = "+15105550100", "+15105550101"
-START_CALLS = 20
+START_CALLS = 15
 QUESTIONS = (
     ("What are your opening hours?", "nine"),
     ("How long do refunds take?", "five"),
@@ -71,7 +71,7 @@ async def replies(report: Report, kit: CallKit) -> None:
     ours: list[float] = []
     bare: list[float] = []
     async with _bare_worker(kit.stack):
-        for _ in range(3):
+        for _ in range(2):
             call = await kit.phone.dial(RECEPTION, caller=_someone())
             ours += await _gaps(kit, call)
             bare += await _gaps(kit, await _bare_call(kit))

@@ -27,6 +27,8 @@ from src.services.call_closing import CallCloser
 from src.services.conversation_history import MemorySources
 from src.settings import Settings
 
+_LOOKUP_CONNECTIONS = 4
+
 __all__ = ["build_call_services", "build_speech", "turn_policy", "warm_up"]
 
 
@@ -37,6 +39,7 @@ def build_call_services(settings: Settings) -> CallServices:
     count_tokens.load()
     policy = CallPolicy(
         memory_deadline_s=settings.memory_deadline_ms / 1000,
+        ringing_memory_deadline_s=settings.ringing_memory_deadline_ms / 1000,
         ring_timeout_s=settings.ring_timeout_s,
         default_region=settings.default_region,
     )
@@ -46,7 +49,9 @@ def build_call_services(settings: Settings) -> CallServices:
         return LiveKitTelephony(livekit_api=livekit_api, trunk_id=settings.sip_trunk_id)
 
     async def connect() -> None:
-        await asyncio.gather(mongo.ping(), redis.ping(), return_exceptions=True)
+        # As many connections as the look-ups use at once.
+        pings = [mongo.ping() for _ in range(_LOOKUP_CONNECTIONS)]
+        await asyncio.gather(*pings, redis.ping(), return_exceptions=True)
 
     return CallServices(
         connect=connect,

@@ -50,6 +50,9 @@ class Settings(BaseSettings):
     idle_processes: int = Field(default=2, ge=0, validation_alias="FAMILIAR_IDLE_PROCESSES")
     """Job processes kept warm; bursts beyond it wait for a fork."""
 
+    ringing_memory_deadline_ms: int = Field(
+        default=1000, ge=1, validation_alias="FAMILIAR_RINGING_MEMORY_DEADLINE_MS"
+    )
     memory_deadline_ms: int = Field(
         default=300, ge=1, validation_alias="FAMILIAR_MEMORY_DEADLINE_MS"
     )

@@ -96,7 +96,9 @@ class InboundCallHandler:
         """Look up while it rings; then answer, put the memory in and greet."""
         call = self._call
         memory = call.recall(meta)
-        recollection = remember(call, await memory.within(call.services.policy.memory_deadline_s))
+        recollection = remember(
+            call, await memory.within(call.services.policy.ringing_memory_deadline_s)
+        )
         plain = build_agent(call, meta, call.live_values)
         await start_session(call, plain, meta, PHONE, identity)
         mark_answered(call)

@@ -39,7 +39,10 @@ class CallPolicy(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     memory_deadline_s: float = 0.3
-    """Inbound: from the first look-up, while it rings. Outbound: from the answer."""
+    """For both look-ups while somebody waits: after an answer, in a web session, in a handoff."""
+    ringing_memory_deadline_s: float = 1.0
+    """For both look-ups while an inbound call rings: nobody waits in silence, and the greeting comes
+    as soon after the answer as it would otherwise."""
     late_memory_s: float = 5.0
     """How long a look-up that missed its deadline may still run, to join before a later turn."""
     agent_deadline_s: float = 0.3

@@ -45,7 +45,7 @@ async def test_a_hung_database_costs_the_memory_not_the_call(
         await call.hang_up()
     assert "hello" in greeting
     assert "maria" not in greeting
-    assert answered_after < 2.5
+    assert answered_after < 3
     record = await kit.contact(
         {"phone": caller, "degradations": "memory_late"}, until=ended, timeout_s=30
     )
@@ -72,7 +72,7 @@ async def test_memory_that_comes_late_joins_before_the_next_turn(
 
 
 async def test_hanging_up_while_it_rings_leaves_an_abandoned_call(
-    kit: CallKit, stack: Stack, caller: str
+    kit: CallKit, stack: Stack, caller: str, worker_log: LogTail
 ) -> None:
     warm = await kit.phone.dial(RECEPTION, caller=caller)
     await warm.hang_up()
@@ -80,8 +80,9 @@ async def test_hanging_up_while_it_rings_leaves_an_abandoned_call(
     await kit.contacts.delete_many({"phone": caller})
     with hung(stack, "mongodb"):  # it rings for as long as the look-ups may take
         dialling = await kit.phone.start_dial(RECEPTION, caller=caller)
-        await dialling.wait_ringing()
-        await asyncio.sleep(0.6)
+        async with asyncio.timeout(15):
+            while "agent store is away, using the last known copy" not in worker_log.messages():
+                await asyncio.sleep(0.05)  # noqa: ASYNC110 - a log file sets no event
         await dialling.cancel()
     record = await kit.contact({"phone": caller}, until=ended)
     assert record["status"] == "abandoned"
