@@ -51,6 +51,19 @@ class LogTail:
         """The sentence of each record."""
         return [record.get("message", "") for record in self.records()]
 
+    async def wait_for(self, message: str, timeout_s: float = 15.0) -> None:
+        """Return once a record says this.
+
+        Raises:
+            TimeoutError: none did in time.
+        """
+        stop_at = time.monotonic() + timeout_s
+        while time.monotonic() < stop_at:
+            if message in self.messages():
+                return
+            await asyncio.sleep(0.05)
+        raise TimeoutError(f"the log never said: {message}")
+
     def records(self) -> list[Document]:
         """The JSON records; other lines are passed over."""
         found = []
