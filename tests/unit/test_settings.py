@@ -1,0 +1,26 @@
+"""Settings and their example stay together."""
+
+import re
+from pathlib import Path
+
+from src.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+
+
+def own_names() -> set[str]:
+    aliases = [str(field.validation_alias) for field in Settings.model_fields.values()]
+    return {name for alias in aliases for name in re.findall(r"FAMILIAR_\w+", alias)}
+
+
+def test_the_example_names_every_setting_of_the_product_and_no_other() -> None:
+    named = re.findall(r"^#? ?(FAMILIAR_\w+)=", (ROOT / ".env.example").read_text(), re.MULTILINE)
+    assert sorted(named) == sorted(own_names())
+
+
+def test_the_example_shows_the_defaults() -> None:
+    for name, value in re.findall(
+        r"^# (FAMILIAR_\w+)=(\S+)$", (ROOT / ".env.example").read_text(), re.MULTILINE
+    ):
+        field = next(f for f in Settings.model_fields.values() if name in str(f.validation_alias))
+        assert str(field.default).lower() == value.lower(), name
