@@ -26,7 +26,9 @@ from src.services.phone_numbers import caller_number
 
 DATABASE = "bench"
 SIZES = (10_000, 100_000, 1_000_000)
-_BATCH = 20_000
+_BATCH = 5_000
+FILL_BUDGET_S = 240.0
+"""The embedded server takes about a thousand records a second: what is not in by then is left out."""
 _LOOKUPS = 400
 _CALLS_PER_PERSON = 4
 _REGEX_RUNS = 3
@@ -65,7 +67,10 @@ def _document(index: int, rng: random.Random, now: datetime) -> dict[str, Any]:
 
 async def _fill(contacts: AsyncCollection[dict[str, Any]], start: int, stop: int) -> None:
     now, rng = datetime.now(UTC), random.Random(start)  # noqa: S311 - reproducible data, no secret
+    began = time.monotonic()
     for first in range(start, stop, _BATCH):
+        if time.monotonic() - began > FILL_BUDGET_S:
+            return
         last = min(first + _BATCH, stop)
         await contacts.insert_many(
             [_document(i, rng, now) for i in range(first, last)], ordered=False
@@ -110,19 +115,21 @@ async def lookups(report: Report, stack: Stack) -> None:
         contacts = client[DATABASE]["Contact"]
         await MongoCatalogue(mongo=mongo, clock=clock).prepare()
         medians = [await _at_size(report, sources, contacts, size) for size in SIZES]
-        people = range(0, SIZES[-1] // _CALLS_PER_PERSON, SIZES[-1] // 20)[:_REGEX_RUNS]
+        reached = await contacts.estimated_document_count()
+        people = range(0, reached // _CALLS_PER_PERSON, reached // 20)[:_REGEX_RUNS]
         scan = p50([await _regex(contacts, person) for person in people])
         await client.drop_database(DATABASE)
     mongo.close()
     report.row(
-        f"last-digits regex without an index at {SIZES[-1]:,}",
+        f"last-digits regex without an index at {reached:,}",
         scan * 1000,
         "ms",
         baseline=medians[-1] * 1000,
         baseline_what="lookup p50",
     )
-    report.at_most("lookup p50 at 1,000,000 over 10,000 contacts", medians[-1] / medians[0], 1.5)
-    report.at_least("regex scan over lookup at 1,000,000", scan / medians[-1], 1000)
+    report.at_least("contacts reached within the time", reached, SIZES[-1])
+    report.at_most(f"lookup p50 at {reached:,} over 10,000 contacts", medians[-1] / medians[0], 1.5)
+    report.at_least(f"regex scan over lookup at {reached:,}", scan / medians[-1], 1000)
 
 
 async def _at_size(
@@ -130,6 +137,7 @@ async def _at_size(
 ) -> float:
     """Grow the collection to `size` and measure; the median in seconds."""
     await _fill(contacts, await contacts.estimated_document_count(), size)
+    wanted, size = size, await contacts.estimated_document_count()
     rng = random.Random(size)  # noqa: S311 - reproducible choice, no secret
     people = [rng.randrange(size // _CALLS_PER_PERSON) for _ in range(_LOOKUPS)]
     for person in people[:20]:
@@ -137,7 +145,7 @@ async def _at_size(
     times = [await _look_up(sources, person) for person in people]
     report.row(f"lookup p50 at {size:,} contacts", p50(times) * 1000, "ms")
     report.row(f"lookup p99 at {size:,} contacts", percentile(times, 0.99) * 1000, "ms")
-    if size == SIZES[-1]:
+    if wanted == SIZES[-1]:
         report.at_most(f"lookup p99 at {size:,} contacts (ms)", percentile(times, 0.99) * 1000, 15)
     return p50(times)
 

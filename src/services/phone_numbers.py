@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import unicodedata
 from dataclasses import dataclass
@@ -91,6 +92,7 @@ def to_e164(raw: str | None, *, region: str | None) -> str | None:
     return None if number is None else phonenumbers.format_number(number, PhoneNumberFormat.E164)
 
 
+@functools.lru_cache(maxsize=256)  # one lookup reads the same number in record after record
 def caller_number(phone: str | None, original: str | None, *, region: str | None) -> CallerNumber:
     """The number of a caller or a record: `phone` decides, `original` only where that is blank.
 
