@@ -202,7 +202,7 @@ async def hand_off(
     if found.meta.owner_id != current.owner_id:
         raise AgentNotFoundError("the agent belongs to another owner")
     memory = call.recall(found.meta)
-    recollection = await memory.within(call.services.policy.memory_deadline_s)
+    recollection = await memory.within(call.services.policy.ringing_memory_deadline_s)
     memory.stop()
     call.degrade(*recollection.degradations)
     call.handoff_receipts.append(recollection.receipt)

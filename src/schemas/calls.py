@@ -39,10 +39,11 @@ class CallPolicy(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     memory_deadline_s: float = 0.3
-    """For both look-ups while somebody waits: after an answer, in a web session, in a handoff."""
+    """For both look-ups while somebody waits: after an answer, in a web session."""
     ringing_memory_deadline_s: float = 1.0
     """For both look-ups while an inbound call rings: nobody waits in silence, and the greeting comes
-    as soon after the answer as it would otherwise."""
+    as soon after the answer as it would otherwise. Also for a handoff, where a moment is natural and
+    nothing could join later."""
     late_memory_s: float = 5.0
     """How long a look-up that missed its deadline may still run, to join before a later turn."""
     agent_deadline_s: float = 0.3
