@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from livekit import api
-from redis.asyncio import Redis
 
 from src.adapters.clock import SystemClock
-from src.adapters.file_journal import FileJournal
 from src.adapters.livekit_telephony import LiveKitTelephony
 from src.adapters.mongo_agents import MongoAgents
 from src.adapters.mongo_call_records import MongoCallRecords
@@ -19,11 +17,10 @@ from src.adapters.redis_lease import RedisCallLease
 from src.adapters.speech import SpeechConfig, SpeechModels
 from src.adapters.tokens import O200kTokenCounter
 from src.adapters.warm_up import warm_up
-from src.bootstrap_jobs import build_mongo
+from src.bootstrap_jobs import build_closer, build_mongo
 from src.handlers.call import CallServices
 from src.schemas.calls import CallPolicy, TurnPolicy
 from src.services.agent_directory import AgentDirectory
-from src.services.call_closing import CallCloser
 from src.services.conversation_history import MemorySources
 from src.settings import Settings
 
@@ -34,7 +31,7 @@ __all__ = ["build_call_services", "build_speech", "turn_policy", "warm_up"]
 
 def build_call_services(settings: Settings) -> CallServices:
     """What the calls of one job process are served with. Does no I/O, loads models."""
-    clock, mongo, redis = SystemClock(), build_mongo(settings), _redis(settings)
+    clock, mongo, redis = SystemClock(), build_mongo(settings), connect_redis(settings.redis_url)
     count_tokens = O200kTokenCounter()
     count_tokens.load()
     policy = CallPolicy(
@@ -67,22 +64,13 @@ def build_call_services(settings: Settings) -> CallServices:
             max_block_tokens=policy.history_max_tokens,
         ),
         records=records,
-        closer=CallCloser(
-            records=records,
-            journal=FileJournal(settings.data_dir / "journal" / "calls"),
-            clock=clock,
-            policy=policy,
-        ),
+        closer=build_closer(settings, records, clock, policy),
         lease=RedisCallLease(client=redis),
         telephony=telephony,
         speech=build_speech(settings),
         policy=policy,
         turn=turn_policy(settings),
     )
-
-
-def _redis(settings: Settings) -> Redis:
-    return connect_redis(settings.redis_url)
 
 
 def build_speech(settings: Settings) -> SpeechModels:

@@ -17,7 +17,7 @@ from src.adapters.mongo_summary_queue import MongoSummaryQueue
 from src.adapters.openai_summaries import OpenAISummariser
 from src.schemas.calls import CallPolicy
 from src.services.call_closing import CallCloser
-from src.services.ports import Catalogue
+from src.services.ports import CallRecords, Catalogue, Clock
 from src.services.summaries import SummaryWorker
 from src.settings import Settings
 
@@ -49,12 +49,8 @@ def build_jobs(settings: Settings) -> Jobs:
         clock=clock,
         name=f"{socket.gethostname()}-{os.getpid()}",
     )
-    closer = CallCloser(
-        records=MongoCallRecords(mongo=mongo, clock=clock),
-        journal=FileJournal(settings.data_dir / "journal" / "calls"),
-        clock=clock,
-        policy=CallPolicy(),
-    )
+    records = MongoCallRecords(mongo=mongo, clock=clock)
+    closer = build_closer(settings, records, clock, CallPolicy())
     return Jobs(worker=worker, closer=closer, mongo=mongo, openai=openai)
 
 
@@ -62,6 +58,14 @@ def build_catalogue(settings: Settings) -> tuple[Catalogue, Mongo]:
     """What `seed.py` writes to, and the client to close after it. Does no I/O."""
     mongo = build_mongo(settings)
     return MongoCatalogue(mongo=mongo, clock=SystemClock()), mongo
+
+
+def build_closer(
+    settings: Settings, records: CallRecords, clock: Clock, policy: CallPolicy
+) -> CallCloser:
+    """Stores finished calls; worker and jobs share its journal. Does no I/O."""
+    journal = FileJournal(settings.data_dir / "journal" / "calls")
+    return CallCloser(records=records, journal=journal, clock=clock, policy=policy)
 
 
 def build_mongo(settings: Settings) -> Mongo:
