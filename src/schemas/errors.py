@@ -6,6 +6,7 @@ FamiliarError
 ├── NobodyCameError          the other side never joined the room
 ├── AgentNotFoundError       no agent has this id, or no agent is bound to the dialled number
 ├── LanguageModelError       the language model gave no usable answer
+├── MemoryStoreError         a store of the conversation failed, or did not answer in time
 └── SeedFileError            a seed file holds something that cannot be stored
 """
 
@@ -57,6 +58,13 @@ class LanguageModelError(FamiliarError):
     """The language model failed, or answered with nothing usable."""
 
     code = "language_model_failed"
+    retryable = True
+
+
+class MemoryStoreError(FamiliarError):
+    """A store of the conversation failed, or did not answer in time."""
+
+    code = "memory_store_failed"
     retryable = True
 
 
