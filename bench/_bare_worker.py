@@ -39,7 +39,7 @@ async def entrypoint(ctx: JobContext) -> None:
     speech: SpeechModels = ctx.proc.userdata["speech"]
     await ctx.connect()
     session: AgentSession = AgentSession(
-        stt=speech.listen("en"),
+        stt=speech.listen(["en"]),
         llm=speech.think(None),
         tts=speech.speak(None),
         vad=speech.vad(),

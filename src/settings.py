@@ -21,11 +21,20 @@ class Settings(BaseSettings):
     mongodb_uri: str = "mongodb://127.0.0.1:27017"
     mongodb_database: str = "familiar"
     redis_url: str = "redis://127.0.0.1:6379/0"
+    database_url: str = "postgresql://familiar@127.0.0.1:5432/familiar"
 
     deepgram_api_key: SecretStr = SecretStr("")
     deepgram_base_url: str = "https://api.deepgram.com/v1"
     openai_api_key: SecretStr = SecretStr("")
     openai_base_url: str = "https://api.openai.com/v1"
+    fallback_api_key: SecretStr = Field(
+        default=SecretStr(""), validation_alias="FAMILIAR_FALLBACK_API_KEY"
+    )
+    fallback_base_url: str = Field(default="", validation_alias="FAMILIAR_FALLBACK_BASE_URL")
+    """Another server of OpenAI's shape, for models named `fallback/…`."""
+    embedding_model: str = Field(
+        default="text-embedding-3-small", validation_alias="FAMILIAR_EMBEDDING_MODEL"
+    )
     stt_model: str = Field(default="nova-3", validation_alias="FAMILIAR_STT_MODEL")
     tts_model: str = Field(default="aura-2-andromeda-en", validation_alias="FAMILIAR_TTS_MODEL")
     llm_model: str = Field(default="gpt-4.1-mini", validation_alias="FAMILIAR_LLM_MODEL")
@@ -38,8 +47,11 @@ class Settings(BaseSettings):
     default_region: str | None = Field(default=None, validation_alias="FAMILIAR_DEFAULT_REGION")
     """ISO 3166 region in which national phone numbers are read."""
 
-    data_dir: Path = Field(default=Path("data"), validation_alias="FAMILIAR_DATA_DIR")
-    """Journals of what could not be stored at once."""
+    data_dir: Path = Field(
+        default=Path("data"),
+        validation_alias=AliasChoices("VOICEASSIST_DATA_DIR", "FAMILIAR_DATA_DIR"),
+    )
+    """Lexicons, and journals of what could not be stored at once."""
     log_pii: bool = Field(default=False, validation_alias="FAMILIAR_LOG_PII")
     """Keep callers' words, numbers and names in the logs; for a developer's own machine only."""
 
@@ -64,3 +76,11 @@ class Settings(BaseSettings):
     # See TurnPolicy for these two.
     endpoint_min_s: float = Field(default=0.58, ge=0, validation_alias="FAMILIAR_ENDPOINT_MIN_S")
     endpoint_max_s: float = Field(default=1.0, ge=0, validation_alias="FAMILIAR_ENDPOINT_MAX_S")
+
+    memory_budget_ms: int = Field(default=100, ge=1, validation_alias="FAMILIAR_MEMORY_BUDGET_MS")
+    """How long a turn may wait for its place in memory before it goes to the journal instead."""
+
+
+def _resolve_data_dir() -> Path:
+    """Where lexicons and journals are: VOICEASSIST_DATA_DIR, else `./data`."""
+    return Settings().data_dir

@@ -64,6 +64,23 @@ class AgentMeta(BaseModel):
     llm_model: str | None = None
     """None takes the model of the settings; likewise for `tts_voice`."""
     tts_voice: str | None = None
+    llm_fallbacks: tuple[str, ...] = ()
+    """Models (`model` or `provider/model`) that take over in turn when the one before fails."""
+    stt_fallbacks: tuple[str, ...] = ()
+    tts_fallbacks: tuple[str, ...] = ()
+    apology: str = "I am sorry, I did not get that. Could you say it once more?"
+    """Said when no model in the chain answers."""
+    languages: tuple[str, ...] = ()
+    """Languages (BCP 47) the agent may change to besides `language`."""
+    voices: dict[str, str] = Field(default_factory=dict)
+    """Voice per language, where it is not `tts_voice`."""
+    keyterms: tuple[str, ...] = ()
+    """Words the recogniser should expect, besides the lexicons."""
+    knowledge_base_ids: tuple[str, ...] = ()
+    rag_budget_ms: int = Field(default=80, ge=0, le=2000)
+    """How long a reply may wait for passages of the knowledge bases."""
+    max_context_tokens: int = Field(default=4000, ge=500)
+    """From there on the middle of a conversation is summarised in the prompt."""
 
     history_context_enabled: StrictBool = False
     history_context_max: Annotated[StrictInt, Field(ge=1, le=10)] = 5
@@ -83,6 +100,15 @@ class AgentMeta(BaseModel):
         ):
             raise ValueError("history_context_window_start is required for a custom window")
         return self
+
+    @property
+    def all_languages(self) -> tuple[str, ...]:
+        """Every language the agent speaks; the first is the one it begins in."""
+        return tuple(dict.fromkeys((self.language, *self.languages)))
+
+    def voice_for(self, language: str) -> str | None:
+        """The voice of a language; None takes the one of the settings."""
+        return self.voices.get(language, self.voices.get(language.split("-")[0], self.tts_voice))
 
     @property
     def zone(self) -> ZoneInfo:

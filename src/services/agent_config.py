@@ -21,6 +21,16 @@ AGENT_FIELDS: Mapping[str, str] = MappingProxyType(
         "handoffAgentIds": "handoff_agent_ids",
         "llmModel": "llm_model",
         "ttsVoice": "tts_voice",
+        "llmFallbacks": "llm_fallbacks",
+        "sttFallbacks": "stt_fallbacks",
+        "ttsFallbacks": "tts_fallbacks",
+        "apology": "apology",
+        "languages": "languages",
+        "voices": "voices",
+        "keyterms": "keyterms",
+        "knowledgeBaseIds": "knowledge_base_ids",
+        "ragBudgetMs": "rag_budget_ms",
+        "maxContextTokens": "max_context_tokens",
     }
 )
 """Stored name → field of `AgentMeta`; `historyContext` is flattened besides."""
