@@ -74,6 +74,8 @@ class AgentMeta(BaseModel):
     """Languages (BCP 47) the agent may change to besides `language`."""
     voices: dict[str, str] = Field(default_factory=dict)
     """Voice per language, where it is not `tts_voice`."""
+    greetings: dict[str, str] = Field(default_factory=dict)
+    """Greeting per language, where it is not `greeting`."""
     keyterms: tuple[str, ...] = ()
     """Words the recogniser should expect, besides the lexicons."""
     knowledge_base_ids: tuple[str, ...] = ()
@@ -109,6 +111,10 @@ class AgentMeta(BaseModel):
     def voice_for(self, language: str) -> str | None:
         """The voice of a language; None takes the one of the settings."""
         return self.voices.get(language, self.voices.get(language.split("-")[0], self.tts_voice))
+
+    def greeting_for(self, language: str) -> str:
+        """The greeting of a language."""
+        return self.greetings.get(language, self.greeting)
 
     @property
     def zone(self) -> ZoneInfo:

@@ -27,6 +27,7 @@ AGENT_FIELDS: Mapping[str, str] = MappingProxyType(
         "apology": "apology",
         "languages": "languages",
         "voices": "voices",
+        "greetings": "greetings",
         "keyterms": "keyterms",
         "knowledgeBaseIds": "knowledge_base_ids",
         "ragBudgetMs": "rag_budget_ms",
