@@ -22,6 +22,10 @@ LANGUAGE_SWITCH = "language_switch"
 
 WINDOW = 50
 """Messages of a live session that are kept at hand."""
+SESSION_TTL_S = 86_400
+"""A live session lasts for 24 hours after its last write, and so does the note that it was deleted."""
+REMEMBERED_IDS = 1_024
+"""Messages and events whose ids a live session knows; the record knows them all."""
 MAX_CONTENT_CHARS = 16_000
 """Longer contents are cut there with `CUT_MARKER`: about 4 000 tokens, what a prompt holds at most."""
 CUT_MARKER = " […cut]"
@@ -82,8 +86,7 @@ class MemoryEntry:
             entry = cls(**fields)
             if entry.role not in get_args(Role) or entry.mode not in get_args(Mode):
                 raise ValueError("unknown role or mode")
-            if not isinstance(entry.content, str) or not isinstance(entry.sequence, int):
-                raise ValueError("content or sequence of the wrong kind")
+            _expect(fields, content=str, sequence=int)
         except (TypeError, AttributeError) as error:
             raise ValueError(f"no memory entry: {type(error).__name__}") from error
         return entry
@@ -129,9 +132,11 @@ class MemoryEvent:
             fields = dict(data)
             if fields.get("timestamp") is not None:
                 fields["timestamp"] = datetime.fromisoformat(fields["timestamp"])
-            return cls(**fields)
+            event = cls(**fields)
+            _expect(fields, data=Mapping, sequence=int)
         except (TypeError, AttributeError) as error:
             raise ValueError(f"no memory event: {type(error).__name__}") from error
+        return event
 
     def to_json(self) -> str:
         """One line of JSON."""
@@ -234,3 +239,9 @@ class DeletionReceipt:
     def complete(self) -> bool:
         """Whether every surface was reached."""
         return not self.failed
+
+
+def _expect(fields: Mapping[str, Any], **kinds: type) -> None:
+    for name, kind in kinds.items():
+        if name in fields and not isinstance(fields[name], kind):
+            raise TypeError(name)
