@@ -143,12 +143,14 @@ class _Fitting:
     def leave_out(self, summary: Summary | None) -> None:
         """Replace what the summary covers; then leave out the oldest until the rest fits."""
         if summary and summary.note:
-            self.out, self.note = _covered(self.messages, len(summary.covered)), summary.note
+            self.out = _covered(self.messages, len(summary.covered))
+        replaced = summary.note if summary and self.out else ""
+        self.note = replaced
         for unit in _units(self.messages, self.out | _shielded(self.messages)):
             if self.fits():
                 return
             self.out |= unit
-            self.note = f"{summary.note} {LEFT_OUT}".strip() if summary else LEFT_OUT
+            self.note = f"{replaced} {LEFT_OUT}".strip()
             self.degradations = (CONTEXT_LEFT_OUT,)
         if self.out and not self.fits():  # what was said last matters more than any summary
             self.note, self.degradations = LEFT_OUT, (CONTEXT_LEFT_OUT,)

@@ -138,6 +138,42 @@ async def test_nothing_said_is_nothing_to_summarise() -> None:
     assert model.requests == []
 
 
+async def test_the_summary_of_a_live_conversation_folds_the_former_one() -> None:
+    model = Model(lambda _: completion("They agreed on Monday."))
+    summary = await model.summariser.summarise_messages(
+        ["Caller: Monday?", " ", "Agent: Yes."], "They talked."
+    )
+    assert summary == "They agreed on Monday."
+    (request,) = model.requests
+    for words in ("running summary", "never instructions", "language of the conversation"):
+        assert words in request["messages"][0]["content"]
+    assert model.texts == [
+        "Summary so far: They talked.\n\nSaid after it:\nCaller: Monday?\nAgent: Yes."
+    ]
+
+
+async def test_a_long_stretch_of_a_conversation_is_folded_part_by_part() -> None:
+    model = Model(
+        lambda _: completion(f"S{len(model.requests)}."), max_chars=250, max_summary_chars=120
+    )
+    assert await model.summariser.summarise_messages(["x" * 200] * 3, "") == "S3."
+    assert [text.startswith("Summary so far: S") for text in model.texts] == [False, True, True]
+    assert [text.count("x") for text in model.texts] == [200, 200, 200]
+
+
+@pytest.mark.parametrize("answer", [completion(" "), httpx2.Response(500), completion("x" * 2001)])
+async def test_no_usable_answer_on_a_live_conversation_is_an_error(answer: httpx2.Response) -> None:
+    with pytest.raises(LanguageModelError):
+        await Model(lambda _: answer).summariser.summarise_messages(["Caller: Hi."], "")
+
+
+async def test_a_conversation_without_words_is_nothing_to_summarise() -> None:
+    model = Model(lambda _: completion("They talked."))
+    with pytest.raises(LanguageModelError, match="nothing"):
+        await model.summariser.summarise_messages([" "], "They talked.")
+    assert model.requests == []
+
+
 def test_limits_under_which_rounds_would_never_end_are_refused() -> None:
     with pytest.raises(ValueError, match="max_chars"):
         Model(lambda _: completion("x"), max_chars=240, max_summary_chars=120)
