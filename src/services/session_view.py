@@ -1,0 +1,151 @@
+"""Reads a session: from its store, and where that has nothing, from what else knows it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from src.schemas.errors import MemoryStoreError
+from src.schemas.memory import (
+    LANGUAGE_SWITCH,
+    MODE_SWITCH,
+    WINDOW,
+    ConversationContext,
+    MemoryEntry,
+    MemoryEvent,
+)
+from src.services.memory_stores import GuardedStores
+from src.services.memory_writer import MemoryWriter
+
+Item = TypeVar("Item", bound=MemoryEntry | MemoryEvent)
+
+
+class SessionView:
+    """Every read is bounded by the breakers; a store that is away only makes it know less."""
+
+    def __init__(self, guarded: GuardedStores) -> None:
+        self._guarded = guarded
+
+    async def context(
+        self, writer: MemoryWriter, *, max_messages: int, include_rag: bool
+    ) -> ConversationContext:
+        """What the next reply may know of the session."""
+        messages = await self.messages(writer)
+        events, metadata = await asyncio.gather(self.events(writer), self.metadata(writer))
+        latest = messages[-1] if messages else None
+        mode = metadata.get("mode") or (latest.mode if latest else "voice")
+        return ConversationContext(
+            session_id=writer.live.session_id,
+            messages=newest(messages, max_messages),
+            language=metadata.get("language") or (latest.language if latest else "en"),
+            mode="text" if mode == "text" else "voice",
+            language_switches=tuple(
+                event_fields(one) for one in events if one.event_type == LANGUAGE_SWITCH
+            ),
+            passages=_passages(messages) if include_rag else (),
+            preferences=dict(writer.live.preferences),
+            metadata=metadata,
+        )
+
+    async def messages(self, writer: MemoryWriter) -> Sequence[MemoryEntry]:
+        """The last messages of the session, oldest first."""
+        live, sessions = writer.live, self._guarded.stores.sessions
+        stored = await writer.copy.ask(lambda: sessions.load_session(live.session_id))
+        if stored is not None and not stored and await self.recover(writer):
+            stored = await writer.copy.ask(lambda: sessions.load_session(live.session_id))
+        if stored is None:
+            return tuple(live.messages)
+        missed = [item for item in writer.copy.missed if isinstance(item, MemoryEntry)]
+        return _with(stored, missed)
+
+    async def events(self, writer: MemoryWriter) -> Sequence[MemoryEvent]:
+        """The last events of the session, oldest first."""
+        live, sessions = writer.live, self._guarded.stores.sessions
+        stored = await writer.copy.ask(lambda: sessions.load_events(live.session_id))
+        if stored is not None and not stored and await self.recover(writer):
+            stored = await writer.copy.ask(lambda: sessions.load_events(live.session_id))
+        if stored is None:
+            return tuple(live.events)
+        missed = [item for item in writer.copy.missed if isinstance(item, MemoryEvent)]
+        return _with(stored, missed)
+
+    async def metadata(self, writer: MemoryWriter) -> dict[str, str]:
+        """The session's metadata."""
+        live, sessions = writer.live, self._guarded.stores.sessions
+        stored = await writer.copy.ask(lambda: sessions.metadata(live.session_id)) or {}
+        newer = live.metadata if writer.copy.behind else {}
+        return {**live.metadata, **stored, **newer}
+
+    async def recover(self, writer: MemoryWriter) -> bool:
+        """Give the session store what it has lost, from this process or else from the archive.
+
+        Whether there was anything to give.
+        """
+        live = writer.live
+        if not (live.messages or live.events or live.looked_up):
+            await self._learn(writer)
+        async with writer.copy.lock:
+            if not (live.messages or live.events):
+                return False
+            await writer.copy.fill()
+            return True
+
+    async def _learn(self, writer: MemoryWriter) -> None:
+        """What the archive knows of a session that this process has not written yet."""
+        live, archive = writer.live, self._guarded.stores.archive
+        try:
+            messages, events = await asyncio.gather(
+                self._guarded.archive.call(
+                    lambda: archive.load_conversation(live.session_id, limit=WINDOW)
+                ),
+                self._guarded.archive.call(lambda: archive.load_events(live.session_id)),
+            )
+        except MemoryStoreError:
+            return
+        live.looked_up = True
+        items: list[MemoryEntry | MemoryEvent] = [*messages, *events[-WINDOW:]]
+        async with writer.copy.lock:
+            if live.messages or live.events:
+                return  # written meanwhile
+            for item in sorted(items, key=lambda item: item.sequence):
+                live.note(item)
+        if messages:
+            latest = messages[-1]
+            known = {"user_id": latest.user_id, "language": latest.language, "mode": latest.mode}
+            live.metadata = {**known, **live.metadata}
+
+
+def newest(items: Sequence[Item], number: int) -> tuple[Item, ...]:
+    """The last ones, in their order."""
+    return tuple(items[-number:]) if number > 0 else ()
+
+
+def event_fields(event: MemoryEvent) -> dict[str, Any]:
+    """An event as one flat dict: its own fields, `event_type`, and `timestamp` (ISO 8601)."""
+    at = event.timestamp.isoformat() if event.timestamp else None
+    return {"timestamp": at, **event.data, "event_type": event.event_type}
+
+
+def switched(event_type: str, data: Mapping[str, Any]) -> dict[str, str]:
+    """What an event changes in the session's metadata."""
+    if event_type == MODE_SWITCH:
+        return {"mode": str(data.get("to_mode", ""))}
+    if event_type == LANGUAGE_SWITCH:
+        return {"language": str(data.get("to_language", ""))}
+    return {}
+
+
+def _with(stored: Sequence[Item], missed: Sequence[Item]) -> Sequence[Item]:
+    if not missed:
+        return stored
+    there = {one.id for one in stored}
+    return [*stored, *(one for one in missed if one.id not in there)][-WINDOW:]
+
+
+def _passages(messages: Sequence[MemoryEntry]) -> tuple[str, ...]:
+    """Each once, at its last place."""
+    newest_first = [
+        passage for entry in reversed(messages) for passage in reversed(entry.retrieved_passages)
+    ]
+    return tuple(reversed(dict.fromkeys(newest_first)))
