@@ -5,10 +5,9 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from py3langid.langid import MODEL_FILE
-from py3langid.langid import LanguageIdentifier as Model
+from py3langid import langid
 from typing_extensions import override
 
 from src.services.language import LanguageIdentifier, base, is_short
@@ -42,7 +41,7 @@ class Py3LangidIdentifier(LanguageIdentifier):
 
     def load(self) -> None:
         """Read the model; further calls do nothing."""
-        _model()
+        _rank()
 
     @override
     def identify(self, text: str, languages: Sequence[str]) -> tuple[str, float] | None:
@@ -52,7 +51,7 @@ class Py3LangidIdentifier(LanguageIdentifier):
         by_base = {base(language): language for language in reversed(languages)}
         if "hi" in by_base and _is_romanised_hindi(text):
             return by_base["hi"], _HINDI_PROBABILITY
-        scores = {code: score for code, score in _model().rank(text) if code in by_base}
+        scores = {code: score for code, score in _rank()(text) if code in by_base}
         if not scores:
             return None
         best = max(scores, key=lambda code: scores[code])
@@ -64,8 +63,10 @@ class Py3LangidIdentifier(LanguageIdentifier):
 
 
 @functools.cache
-def _model() -> Model:
-    return Model.from_model_file(MODEL_FILE)
+def _rank() -> Callable[[str], list[tuple[str, float]]]:
+    model = langid.LanguageIdentifier.from_model_file(langid.MODEL_FILE)
+    rank: Callable[[str], list[tuple[str, float]]] = model.rank
+    return rank
 
 
 def _is_romanised_hindi(text: str) -> bool:

@@ -127,11 +127,12 @@ class Compactor:
         text = await condense(
             covered, former=former, by=self._summariser, timeout_s=self._policy.timeout_s
         )
-        if text is None:
+        summary = Summary(text or "", covered)
+        if not summary.note:
             return
         self._failures, self._not_before_s = 0, 0.0
         if self._summary is former:  # else it was dropped, and with it what this one builds on
-            self._summary = Summary(text, covered)
+            self._summary = summary
 
 
 async def condense(

@@ -24,7 +24,7 @@ class ConversationReader(Protocol):
         """The last messages, oldest first."""
 
     async def get_events(
-        self, session_id: str, event_type: str | None = ..., limit: int | None = ...
+        self, session_id: str, event_type: str | None = ..., limit: int = ...
     ) -> Sequence[Mapping[str, Any]]:
         """The data of the last events, oldest first."""
 

@@ -102,10 +102,10 @@ def truncate(
 ) -> Truncation:
     """The messages within `max_tokens`; the same again if they already are.
 
-    The system prompt and the last `LAST` messages stay, with all of their tool calls and results.
-    What `summary` covers is replaced by it; of the rest the newest stay. Where even that does not
-    suffice, the longest contents are cut, though not below `LEAST_CHARS`. Beyond that, and for a
-    system prompt that is too long by itself, the limit is exceeded: it is never cut.
+    The system prompt, the last `LAST` messages and what the user said last stay, with all of their
+    tool calls and results. What `summary` covers is replaced by it; of the rest the newest stay.
+    Where even that does not suffice, the longest contents are cut, though not below `LEAST_CHARS`.
+    What is then still too much exceeds the limit: a system prompt is never cut.
 
     Args:
         messages: Oldest first.
@@ -113,8 +113,7 @@ def truncate(
         tokens: Counts them.
         summary: Of these very messages (`Summary.is_of`).
     """
-    given = tuple(message.capped() for message in messages)
-    fitting = _Fitting(given, max_tokens, tokens)
+    fitting = _Fitting([message.capped() for message in messages], max_tokens, tokens)
     if not fitting.fits():
         fitting.leave_out(summary)
     if not fitting.fits():
@@ -126,7 +125,7 @@ def truncate(
 class _Fitting:
     """The steps from too many tokens to few enough."""
 
-    messages: Sequence[PromptMessage]
+    messages: list[PromptMessage]
     max_tokens: int
     tokens: PromptTokens
     note: str = ""
@@ -175,10 +174,8 @@ class _Fitting:
                 low = size
             else:
                 high = size - 1
-        changed = list(self.messages)
         for index in cuttable:
-            changed[index] = self._cut(index, allowed(index, low))
-        self.messages, self.costs = changed, self.tokens.each(changed)
+            self._cut(index, allowed(index, low))
 
     def outcome(self, given: Sequence[PromptMessage]) -> Truncation:
         pairs = [
@@ -199,14 +196,14 @@ class _Fitting:
         kept = sum(cost for index, cost in enumerate(self.costs) if index not in self.out)
         return kept + (self.tokens.of(self.note) if self.note else 0)
 
-    def _cut(self, index: int, most: int) -> PromptMessage:
+    def _cut(self, index: int, most: int) -> None:
         message, cost = self.messages[index], self.costs[index]
         while cost > most and len(message.content) > LEAST_CHARS:
             # Nine tenths at most, else a content that gets denser would take for ever.
             length = int(len(message.content) * min(most / cost, 0.9))
             message = message.cut(max(length, LEAST_CHARS))
             cost = self.tokens.of(message.content)
-        return message
+        self.messages[index], self.costs[index] = message, cost
 
 
 def _shielded(messages: Sequence[PromptMessage]) -> set[int]:
@@ -214,10 +211,12 @@ def _shielded(messages: Sequence[PromptMessage]) -> set[int]:
     head = leading(messages)
     tail = max(head, len(messages) - LAST)
     groups = {message.group for message in messages[tail:] if message.group}
+    # Several tool calls at once, and the question they are for is not among the last any more.
+    question = max((i for i, message in enumerate(messages) if message.role == "user"), default=0)
     return {
         index
         for index, message in enumerate(messages)
-        if index < head or index >= tail or message.group in groups
+        if index < head or index >= tail or index == question or message.group in groups
     }
 
 

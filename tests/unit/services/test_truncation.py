@@ -93,6 +93,13 @@ def test_a_tool_call_stays_with_its_results_however_far_apart_they_are() -> None
     assert ids(done.kept) == ["sys", "call", "result", "m9", "m10"]
 
 
+def test_what_the_user_said_last_stays_before_however_many_tool_calls() -> None:
+    calls = [PromptMessage("tool_call", "look()", id=f"c{n}", group=f"g{n}") for n in range(4)]
+    results = [PromptMessage("tool_result", "seen", id=f"r{n}", group=f"g{n}") for n in range(4)]
+    done = fitted([SYSTEM, said(1, "assistant"), said(2), *calls, *results], 60)
+    assert ids(done.kept) == ["sys", "m2", "c1", "c2", "c3", "r1", "r2", "r3"]
+
+
 def test_a_call_and_its_results_in_the_middle_go_together() -> None:
     pair = [
         PromptMessage("tool_call", "book()", id="call", group="g"),
@@ -196,6 +203,7 @@ def test_truncation_keeps_its_promises(
     assert kept == [message.id for message in messages if message.id in kept]  # order, no doubles
     assert done.kept[:head] == tuple(messages[:head])
     assert kept[len(kept) - len(messages[head:][-LAST:]) :] == ids(messages[head:][-LAST:])
+    assert {m.id for m in [m for m in messages if m.role == "user"][-1:]} <= set(kept)
     left = {message.group for message in messages if message.id not in kept and message.group}
     assert left.isdisjoint(message.group for message in done.kept)
     assert bool(done.note) == (len(kept) < len(messages))
