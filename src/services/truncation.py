@@ -212,7 +212,7 @@ def _shielded(messages: Sequence[PromptMessage]) -> set[int]:
     tail = max(head, len(messages) - LAST)
     groups = {message.group for message in messages[tail:] if message.group}
     # Several tool calls at once, and the question they are for is not among the last any more.
-    question = max((i for i, message in enumerate(messages) if message.role == "user"), default=0)
+    question = max((i for i, message in enumerate(messages) if message.role == "user"), default=-1)
     return {
         index
         for index, message in enumerate(messages)
