@@ -86,8 +86,12 @@ class ArchiveQueue:
         if live.settings_known:
             return
         settings = await self._stores.archive.settings(live.user_id)
+        sessions = self._stores.sessions
         if live.keep_allowed(settings):
-            await self._stores.sessions.delete_session(live.session_id)
+            if settings.enabled:
+                await sessions.save_session(live.session_id, tuple(live.messages))
+            else:
+                await sessions.delete_session(live.session_id)
         live.settings, live.settings_known = settings, True
 
 

@@ -39,6 +39,8 @@ class LiveSession:
     messages: deque[MemoryEntry] = field(default_factory=lambda: deque(maxlen=WINDOW))
     """The last messages as they are stored: the session store can be filled again from them."""
     events: deque[MemoryEvent] = field(default_factory=lambda: deque(maxlen=WINDOW))
+    written: dict[str, MemoryEntry] = field(default_factory=dict)
+    """Every message of this process by id, in order, as it is stored: a call's transcript."""
     last: int = 0
     """The highest sequence known."""
     looked_up: bool = False
@@ -62,6 +64,12 @@ class LiveSession:
             self.messages.append(item)
         else:
             self.events.append(item)
+
+    def wrote(self, item: Item) -> None:
+        """Note an item of this process."""
+        self.note(item)
+        if isinstance(item, MemoryEntry):
+            self.written.setdefault(item.id, item)
 
     def known(self, item: Item) -> Item | None:
         """The item of that id as it was noted."""
@@ -88,6 +96,8 @@ class LiveSession:
         dropped = messages != list(self.messages) or events != list(self.events)
         self.messages = deque((one for one in messages if isinstance(one, MemoryEntry)), WINDOW)
         self.events = deque((one for one in events if isinstance(one, MemoryEvent)), WINDOW)
+        written = [allowed(one, settings) for one in self.written.values()]
+        self.written = {one.id: one for one in written if isinstance(one, MemoryEntry)}
         return dropped
 
     def forget(self, since: datetime | None = None) -> int:
@@ -96,6 +106,9 @@ class LiveSession:
         self.messages = deque((one for one in self.messages if not is_since(one, since)), WINDOW)
         self.events = deque((one for one in self.events if not is_since(one, since)), WINDOW)
         count = before - len(self.messages) - len(self.events)
+        self.written = {
+            name: one for name, one in self.written.items() if not is_since(one, since)
+        }
         self._said.clear()
         if since is None:
             self.metadata.clear()

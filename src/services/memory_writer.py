@@ -192,21 +192,28 @@ class MemoryWriter:
             return Written(item.id)
         lost = appended.new and appended.sequence <= self.live.last
         item = numbered(item, self.live.last) if lost else replace(item, sequence=appended.sequence)
-        self.live.note(item)
+        self.live.wrote(item)
         if lost:
             await self.copy.fill()
         self.archive.put(item)
+        self._note_durable(item, durable=durable)
         return Written(item.id, item.sequence, stored=True)
 
     def _without_session_store(self, item: Item, *, durable: bool) -> Written:
-        self.live.note(item)
+        self.live.wrote(item)
         self.copy.miss(item)
         self.archive.put(item)
+        self._note_durable(item, durable=durable)
+        if durable:
+            return Written(item.id, item.sequence, stored=True, degradations=(SESSION_STORE_AWAY,))
+        return Written(item.id, item.sequence, degradations=(SESSION_STORE_AWAY, NOT_DURABLE))
+
+    def _note_durable(self, item: Item, *, durable: bool) -> None:
+        """What the journal refused is offered again, at the latest at the end of the session."""
         if durable:
             self._undurable.discard(item.id)
-            return Written(item.id, item.sequence, stored=True, degradations=(SESSION_STORE_AWAY,))
-        self._undurable.add(item.id)
-        return Written(item.id, item.sequence, degradations=(SESSION_STORE_AWAY, NOT_DURABLE))
+        else:
+            self._undurable.add(item.id)
 
     async def _journalled(self, item: Item) -> bool:
         try:

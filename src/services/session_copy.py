@@ -16,7 +16,7 @@ from src.schemas.errors import MemoryStoreError
 from src.schemas.memory import WINDOW, Appended, MemoryEntry
 from src.services.background import Background
 from src.services.live_session import LiveSession, is_since
-from src.services.memory_privacy import Item
+from src.services.memory_privacy import Item, allowed
 from src.services.memory_stores import GuardedStores
 
 logger = get_logger(__name__)
@@ -113,7 +113,10 @@ class SessionCopy:
 
     async def _give_next(self) -> None:
         if self._missed:
-            if (appended := await self.append(self._missed[0])) is not None:
+            item = allowed(self._missed[0], self._live.settings)
+            if item is None:  # the person's settings became known meanwhile
+                self._missed.popleft()
+            elif (appended := await self.append(item)) is not None:
                 self._number(self._missed.popleft(), appended.sequence)
         else:
             self._metadata_missed = not await self._metadata_put()

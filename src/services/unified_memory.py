@@ -255,6 +255,14 @@ class UnifiedMemoryService:
             self._live.drop(session_id)
         return left
 
+    async def end_session(
+        self, session_id: str, *, deadline_s: float = 20.0
+    ) -> tuple[MemoryEntry, ...]:
+        """`flush`, and what this process wrote in the session: in order, as it is stored."""
+        writer = self._live.find(session_id)
+        await self.flush(session_id, deadline_s=deadline_s)
+        return tuple(writer.live.written.values()) if writer else ()
+
     async def replay(self) -> int:
         """Store what earlier processes left in the journal; the number of items that left it.
 

@@ -1,0 +1,242 @@
+"""Numbers and codes that identify somebody, however they were read out.
+
+Digits and letters that follow each other, across fillers and corrections, make one code. What stands
+beside it says of which kind it is; a code of seven digits identifies without any such words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from src.services.identifier_cues import (
+    CUES,
+    CURRENCY_BEFORE,
+    GLUE,
+    LONGEST_CUE,
+    UNITS_OF_MEASURE,
+)
+from src.services.spans import Span
+from src.services.spoken_forms import Word
+
+BARE_DIGITS = 7
+"""A row of digits this long identifies whatever is said about it."""
+_CUE_WORDS_BACK = 14
+_CUE_WORDS_AHEAD = 7
+_LOOSE_WORDS = 2
+"""Words other than `GLUE` that may stand between a cue and a short code."""
+_LONG_CODE = 6
+_MAX_GAP_WORDS = 4
+_GAP = re.compile(r"[\s,.\-\u2010-\u2015/()+#_;…]{0,6}")
+_FILLERS = frozenset(
+    "uh um er erm hmm ah no sorry wait then dash hyphen space slash plus mean and actually rather matlab "
+    "nahi underscore umm uhh".split()
+)
+_YEARS = re.compile(r"(?:19|20)\d\d")
+_MIN_WITH_CUE = {"POSTCODE": 5, "PAN": 4, "DATE_OF_BIRTH": 4, "MRN": 4, "DEVICE": 5, "PHONE": 4}
+_BEFORE_CODES = (GLUE | {phrase[-1] for phrase in CUES}) - {"a", "the", "to", "on", "at", "in", "me"}
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A row of words that are digits and letters: `words[first:last]`."""
+
+    first: int
+    last: int
+    text: str
+    """Without anything between."""
+
+    @property
+    def digits(self) -> int:
+        """How many digits."""
+        return sum(c.isdigit() for c in self.text)
+
+    @property
+    def letters(self) -> int:
+        """How many letters."""
+        return len(self.text) - self.digits
+
+
+def codes(text: str, words: Sequence[Word]) -> Iterator[Code]:
+    """Every row of digits and letters, from left to right."""
+    at = 0
+    while at < len(words):
+        if not _is_part(text, words, at):
+            at += 1
+            continue
+        last = at + 1
+        while (following := _next_part(text, words, last)) is not None:
+            last = following + 1
+        first, end = _trimmed(text, words, at, last)
+        if first < end:
+            parts = (w for w in words[first:end] if _is_code_word(w))
+            yield Code(first, end, "".join(w.text for w in parts))
+        at = last
+
+
+def find_codes(text: str, words: Sequence[Word]) -> list[Span]:
+    """The codes that identify somebody."""
+    found = []
+    for code in codes(text, words):
+        label = _label(text, words, code)
+        if label:
+            plus = code.first > 0 and words[code.first - 1].text == "plus"
+            first = code.first - plus
+            found.append(Span(words[first].start, words[code.last - 1].end, label))
+    return found
+
+
+def cue_near(words: Sequence[Word], first: int, last: int) -> tuple[str, int, int] | None:
+    """The cue nearest to `words[first:last]`: its label, loose words between, and their number."""
+    before = _cue_before(words, first)
+    return before if before is not None else _cue_after(words, last)
+
+
+def _is_code_word(word: Word) -> bool:
+    return word.kind in ("digits", "letters", "mixed") or _is_capital_group(word)
+
+
+def _is_capital_group(word: Word) -> bool:
+    return word.kind == "word" and 2 <= len(word.raw) <= 5 and word.raw.isupper()
+
+
+def _is_part(text: str, words: Sequence[Word], at: int) -> bool:
+    word = words[at]
+    if word.kind in ("digits", "letters", "mixed"):
+        return True
+    if not _is_capital_group(word):
+        return False
+    # Capitals belong to a code only beside its digits: "KA 01", not "the MRI".
+    return any(
+        0 <= near < len(words)
+        and words[near].kind in ("digits", "mixed", "letters")
+        and _GAP.fullmatch(text[min(word.end, words[near].end) : max(word.start, words[near].start)])
+        for near in (at - 1, at + 1)
+    )
+
+
+def _next_part(text: str, words: Sequence[Word], at: int) -> int | None:
+    """The next word of the code that was read up to `at`, past fillers; None at its end."""
+    for ahead in range(at, min(at + _MAX_GAP_WORDS + 1, len(words))):
+        if not _GAP.fullmatch(text[words[ahead - 1].end : words[ahead].start]):
+            return None
+        if words[ahead].kind == "letters" and words[ahead].text == "i" and ahead + 1 < len(words):
+            if words[ahead + 1].text == "mean":
+                continue
+        if _is_part(text, words, ahead):
+            between = [w.text for w in words[at:ahead]]
+            return None if between in (["and"], ["no"]) else ahead
+        if words[ahead].text not in _FILLERS:
+            return None
+    return None
+
+
+def _trimmed(text: str, words: Sequence[Word], first: int, last: int) -> tuple[int, int]:
+    """Without an article or pronoun at its edges: "a 4", "5 i think"."""
+    if last - first > 1 and words[first].text in ("a", "i") and words[first].kind == "letters":
+        told = first > 0 and words[first - 1].text in _BEFORE_CODES
+        if words[first + 1].kind == "digits" and not told:
+            first += 1
+    if last - first > 1 and words[last - 1].text in ("a", "i") and last < len(words):
+        gap = text[words[last - 1].end : words[last].start]
+        if not gap.strip() and words[last].text not in ("hai", "h", "है", "likha"):
+            last -= 1
+    return first, last
+
+
+def _label(text: str, words: Sequence[Word], code: Code) -> str | None:
+    if _is_quantity(text, words, code):
+        return None
+    cue = cue_near(words, code.first, code.last)
+    if cue is not None:
+        label, loose, _ = cue
+        long = len(code.text) >= _LONG_CODE and code.digits >= 3
+        if (loose <= (_CUE_WORDS_BACK if long else _LOOSE_WORDS)) and _fits(label, code):
+            return label
+    return _bare_label(words, code)
+
+
+def _fits(label: str, code: Code) -> bool:
+    size = len(code.text)
+    if label == "POSTCODE":
+        return (code.letters == 0 and code.digits in (5, 6, 9)) or (
+            5 <= size <= 7 and code.digits in (2, 3) and 3 <= code.letters <= 4
+        )
+    if label == "DATE_OF_BIRTH":
+        return code.letters == 0 and 4 <= size <= 8 and not _YEARS.fullmatch(code.text)
+    if label == "PAN":
+        return 4 <= size <= 12
+    if label in ("IP",):
+        return code.digits >= 6
+    if code.letters and code.digits < 2:
+        return label in ("MEMBER_ID",) and size >= 3 and code.letters <= 4
+    return size >= _MIN_WITH_CUE.get(label, 4)
+
+
+def _bare_label(words: Sequence[Word], code: Code) -> str | None:
+    """A code without a cue."""
+    if code.letters:
+        single = code.last - code.first == 1
+        enough = 5 if single else 4
+        return "NUMBER" if code.digits >= enough and len(code.text) >= 6 else None
+    if code.digits < BARE_DIGITS or _all_years(words[code.first : code.last]):
+        return None
+    if 13 <= code.digits <= 19:
+        return "CARD" if _luhn(code.text) else "NUMBER"
+    return "PHONE" if code.digits in (10, 11) else "NUMBER"
+
+
+def _all_years(words: Sequence[Word]) -> bool:
+    return all(_YEARS.fullmatch(w.text) for w in words if w.kind == "digits")
+
+
+def _luhn(digits: str) -> bool:
+    doubled = (sum(divmod(int(d) * (1 + i % 2), 10)) for i, d in enumerate(reversed(digits)))
+    return sum(doubled) % 10 == 0
+
+
+def _is_quantity(text: str, words: Sequence[Word], code: Code) -> bool:
+    following = words[code.last].text if code.last < len(words) else ""
+    if following in UNITS_OF_MEASURE:
+        return True
+    before = text[max(0, words[code.first].start - 2) : words[code.first].start]
+    if any(sign in before for sign in "$€£₹"):
+        return True
+    return code.first > 0 and words[code.first - 1].text in CURRENCY_BEFORE
+
+
+def _cue_before(words: Sequence[Word], first: int) -> tuple[str, int, int] | None:
+    loose = 0
+    for end in range(first, max(0, first - _CUE_WORDS_BACK), -1):
+        for size in range(min(LONGEST_CUE, end), 0, -1):
+            label = CUES.get(tuple(w.text for w in words[end - size : end]))
+            if label is not None:
+                label = _sharpened(words, end - size, label)
+                return label, loose, first - end
+        word = words[end - 1]
+        loose += word.text not in GLUE and word.kind != "tag"
+    return None
+
+
+def _sharpened(words: Sequence[Word], first: int, label: str) -> str:
+    """A cue for phones ("the number is") gives way to a better one a few words before it."""
+    if label != "PHONE":
+        return label
+    for end in range(first, max(0, first - 8), -1):
+        for size in range(min(LONGEST_CUE, end), 0, -1):
+            better = CUES.get(tuple(w.text for w in words[end - size : end]))
+            if better is not None:
+                return better
+    return label
+
+
+def _cue_after(words: Sequence[Word], last: int) -> tuple[str, int, int] | None:
+    loose = 0
+    for start in range(last, min(len(words), last + _CUE_WORDS_AHEAD)):
+        for size in range(min(LONGEST_CUE, len(words) - start), 0, -1):
+            label = CUES.get(tuple(w.text for w in words[start : start + size]))
+            if label is not None:
+                return label, loose, start - last
+        loose += words[start].text not in GLUE
+    return None
