@@ -106,9 +106,7 @@ class LiveSession:
         self.messages = deque((one for one in self.messages if not is_since(one, since)), WINDOW)
         self.events = deque((one for one in self.events if not is_since(one, since)), WINDOW)
         count = before - len(self.messages) - len(self.events)
-        self.written = {
-            name: one for name, one in self.written.items() if not is_since(one, since)
-        }
+        self.written = {name: one for name, one in self.written.items() if not is_since(one, since)}
         self._said.clear()
         if since is None:
             self.metadata.clear()
