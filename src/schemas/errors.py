@@ -7,12 +7,14 @@ FamiliarError
 ├── AgentNotFoundError       no agent has this id, or no agent is bound to the dialled number
 ├── LanguageModelError       the language model gave no usable answer
 ├── MemoryStoreError         a store of the conversation failed, or did not answer in time
+├── EmbeddingError           the embedding model gave no usable answer
+├── DocumentError            a file cannot become part of a knowledge base
 └── SeedFileError            a seed file holds something that cannot be stored
 """
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from src.schemas.contact import ContactStatus
 
@@ -66,6 +68,26 @@ class MemoryStoreError(FamiliarError):
 
     code = "memory_store_failed"
     retryable = True
+
+
+class EmbeddingError(FamiliarError):
+    """The embedding model failed, did not answer in time, or answered with nothing usable."""
+
+    code = "embedding_failed"
+    retryable = True
+
+
+DocumentProblem = Literal["unsupported", "broken", "encrypted", "empty", "too_large"]
+
+
+class DocumentError(FamiliarError):
+    """A file cannot become part of a knowledge base; trying again does not help."""
+
+    code = "document_unusable"
+
+    def __init__(self, reason: DocumentProblem) -> None:
+        super().__init__(f"document is {reason}")
+        self.reason: DocumentProblem = reason
 
 
 class SeedFileError(FamiliarError):

@@ -20,6 +20,25 @@ from src.adapters.mongo_contact_history import MongoContactHistory
 from src.adapters.mongo_summary_queue import MongoSummaryQueue
 from src.adapters.redis_client import connect_redis
 from src.services.ports import CallRecords, ContactHistory, SummaryQueue
+from tests.contract.archives import (  # noqa: F401 - fixtures
+    archive,
+    archive_clock,
+    in_memory_archive,
+    postgres_archive,
+)
+from tests.contract.knowledge import (  # noqa: F401 - fixtures
+    knowledge_in_memory,
+    knowledge_in_postgres,
+    knowledge_templates,
+    knowledge_without_vectors,
+    library,
+)
+from tests.contract.postgres_server import (  # noqa: F401 - fixtures
+    empty_url,
+    migrated_url,
+    postgres,
+    postgresql,
+)
 from tests.contract.servers import mongodb_server, uri_of
 from tests.fakes.clock import FakeClock
 from tests.fakes.contacts import InMemoryContacts
