@@ -88,6 +88,7 @@ async def test_the_reply_never_waits_and_what_is_left_out_is_said(call: Call) ->
 async def test_one_summary_is_written_at_a_time(call: Call) -> None:
     for count in range(10, 30):
         await call.fit(talk(count))
+        call.clock.advance(1000)
     assert len(call.summariser.asked) == 1
 
 

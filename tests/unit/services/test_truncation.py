@@ -70,6 +70,20 @@ def test_what_a_summary_does_not_cover_and_does_not_fit_is_marked_as_left_out() 
     assert done.degradations == (CONTEXT_LEFT_OUT,)
 
 
+def test_a_result_that_came_after_the_summary_keeps_its_call() -> None:
+    call = PromptMessage("tool_call", "book()", id="call", group="g")
+    first, later = (
+        PromptMessage("tool_result", "booked", id=name, group="g") for name in ("first", "later")
+    )
+    covered = [call, first, *(said(n) for n in range(1, 5))]
+    messages = [SYSTEM, *covered, later, *(said(n) for n in range(5, 9))]
+    summary = Summary("They talked.", tuple(covered))
+    done = fitted(messages, 110, summary=summary)
+    assert ids(done.kept) == ["sys", "call", "first", "later", "m5", "m6", "m7", "m8"]
+    done = fitted(messages, 85, summary=summary)
+    assert ids(done.kept) == ["sys", "m5", "m6", "m7", "m8"]
+
+
 def test_a_summary_that_leaves_no_room_for_the_last_messages_is_left_out() -> None:
     messages = talk(8)
     summary = Summary("They talked. " * 20, tuple(messages[1:6]))
