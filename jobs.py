@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+from contextlib import suppress
 
 from src.bootstrap_jobs import Jobs, build_jobs
 from src.logs import allow_pii
+from src.schemas.errors import MemoryStoreError
 from src.settings import Settings
 
 REPLAY_EVERY_S = 15.0
@@ -22,6 +24,7 @@ async def run(jobs: Jobs) -> None:
     try:
         async with asyncio.TaskGroup() as group:
             group.create_task(jobs.worker.run(stop))
+            group.create_task(jobs.queue.run(stop))
             group.create_task(_replay(jobs, stop))
     finally:
         await jobs.aclose()
@@ -30,6 +33,8 @@ async def run(jobs: Jobs) -> None:
 async def _replay(jobs: Jobs, stop: asyncio.Event) -> None:
     while not stop.is_set():
         await jobs.closer.replay()
+        with suppress(MemoryStoreError):  # logged; the next look finds it still there
+            await jobs.memory.replay()
         try:
             async with asyncio.timeout(REPLAY_EVERY_S):
                 await stop.wait()
@@ -49,7 +54,9 @@ def main() -> None:
         )
     )
     logging.getLogger("httpx2").setLevel(logging.WARNING)  # one line per request
-    asyncio.run(run(build_jobs(settings)))
+    jobs = build_jobs(settings)
+    jobs.redactor.load()
+    asyncio.run(run(jobs))
 
 
 if __name__ == "__main__":

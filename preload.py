@@ -7,5 +7,6 @@ from __future__ import annotations
 
 import src.bootstrap
 import src.handlers.entry
+import src.settings
 
-src.bootstrap.warm_up()
+src.bootstrap.preload(src.settings.Settings())

@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 from src.adapters.clock import SystemClock
-from src.bootstrap_jobs import build_catalogue
+from src.adapters.migrate import migrate as migrate_database
+from src.bootstrap_jobs import build_catalogue, build_ingestion
+from src.bootstrap_memory import Foundation, build_foundation
 from src.schemas.errors import FamiliarError
 from src.schemas.seed import SeedCounts
 from src.services.phone_numbers import load_numbering_plans
@@ -32,7 +34,7 @@ def main() -> int:
         return 1
     sys.stdout.write(
         f"agents: {counts.agents}, phone numbers: {counts.phone_numbers},"
-        f" contacts: {counts.contacts}, older records brought up to date: {counts.backfilled}\n"
+        f" contacts: {counts.contacts}, documents: {counts.documents}, older records brought up to date: {counts.backfilled}\n"
     )
     for problem in counts.problems:
         sys.stderr.write(f"{problem}\n")
@@ -40,11 +42,19 @@ def main() -> int:
 
 
 def _store(seed: Seed | None) -> SeedCounts:
-    catalogue, mongo = build_catalogue(Settings())
+    settings = Settings()
+    migrate_database(settings.database_url)
+    return asyncio.run(_fill(seed, build_foundation(settings)))
+
+
+async def _fill(seed: Seed | None, base: Foundation) -> SeedCounts:
+    catalogue = build_catalogue(base)
     try:
-        return asyncio.run(migrate(catalogue) if seed is None else load_seed(seed, catalogue))
+        if seed is None:
+            return await migrate(catalogue)
+        return await load_seed(seed, catalogue, build_ingestion(base))
     finally:
-        mongo.close()
+        await base.aclose()
 
 
 if __name__ == "__main__":

@@ -170,7 +170,7 @@ PARTS: tuple[Part, ...] = (
     Part(
         name="seed",
         command=lambda _: _python("seed.py", str(SEED_FILE)),
-        needs=("mongodb",),
+        needs=("mongodb", "postgres"),
         once=True,
         unneeded=_is_seeded,
         ready=lambda _: True,
@@ -180,7 +180,7 @@ PARTS: tuple[Part, ...] = (
     Part(
         name="worker",
         command=lambda _: _python("agent.py", "start"),
-        needs=("livekit", "provision"),
+        needs=("livekit", "provision", "seed"),
         prepare=lambda stack: stack.data_dir.mkdir(parents=True, exist_ok=True),
         ready=lambda stack: health.http_ok(f"http://{HOST}:{stack.worker}/"),
         # Its page says 200 as soon as it listens, before the LiveKit server knows it.
@@ -193,7 +193,7 @@ PARTS: tuple[Part, ...] = (
     Part(
         name="jobs",
         command=lambda _: _python("jobs.py"),
-        needs=("mongodb",),
+        needs=("providers", "seed"),
         ready=lambda _: True,  # it listens nowhere; that it keeps running is watched anyway
         started=lambda _, state: state == "RUNNING",
     ),

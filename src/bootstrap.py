@@ -6,32 +6,52 @@ import asyncio
 
 from livekit import api
 
-from src.adapters.clock import SystemClock
+from src.adapters.language_id import Py3LangidIdentifier
 from src.adapters.livekit_telephony import LiveKitTelephony
 from src.adapters.mongo_agents import MongoAgents
 from src.adapters.mongo_call_records import MongoCallRecords
 from src.adapters.mongo_contact_history import MongoContactHistory
+from src.adapters.openai_summaries import OpenAISummariser
 from src.adapters.redis_agents import RedisAgentCache
-from src.adapters.redis_client import connect_redis
 from src.adapters.redis_lease import RedisCallLease
 from src.adapters.speech import SpeechConfig, SpeechModels
 from src.adapters.tokens import O200kTokenCounter
 from src.adapters.warm_up import warm_up
-from src.bootstrap_jobs import build_closer, build_mongo
-from src.handlers.call import CallServices
+from src.bootstrap_memory import (
+    Foundation,
+    build_call_journal,
+    build_foundation,
+    build_knowledge,
+    build_memory,
+    build_redactor,
+    build_stores,
+)
+from src.handlers.call import CallServices, ThinkingServices
 from src.schemas.calls import CallPolicy, TurnPolicy
 from src.services.agent_directory import AgentDirectory
+from src.services.call_closing import CallCloser
 from src.services.conversation_history import MemorySources
+from src.services.cross_session import OpeningNotes
+from src.services.lexicons import load_lexicons
+from src.services.retrieval import Retrieval
 from src.settings import Settings
 
 _LOOKUP_CONNECTIONS = 4
 
-__all__ = ["build_call_services", "build_speech", "turn_policy", "warm_up"]
+__all__ = ["build_call_services", "build_speech", "preload", "turn_policy"]
+
+
+def preload(settings: Settings) -> None:
+    """What job processes share because the process they are forked from has it."""
+    warm_up()
+    build_redactor(load_lexicons(settings.data_dir).allowed).load()
+    Py3LangidIdentifier().load()
 
 
 def build_call_services(settings: Settings) -> CallServices:
     """What the calls of one job process are served with. Does no I/O, loads models."""
-    clock, mongo, redis = SystemClock(), build_mongo(settings), connect_redis(settings.redis_url)
+    base = build_foundation(settings)
+    clock, mongo, redis = base.clock, base.mongo, base.redis
     count_tokens = O200kTokenCounter()
     count_tokens.load()
     policy = CallPolicy(
@@ -48,7 +68,7 @@ def build_call_services(settings: Settings) -> CallServices:
     async def connect() -> None:
         # As many connections as the look-ups use at once.
         pings = [mongo.ping() for _ in range(_LOOKUP_CONNECTIONS)]
-        await asyncio.gather(*pings, redis.ping(), return_exceptions=True)
+        await asyncio.gather(*pings, redis.ping(), base.postgres.ping(), return_exceptions=True)
 
     return CallServices(
         connect=connect,
@@ -64,12 +84,30 @@ def build_call_services(settings: Settings) -> CallServices:
             max_block_tokens=policy.history_max_tokens,
         ),
         records=records,
-        closer=build_closer(settings, records, clock, policy),
+        closer=CallCloser(
+            records=records, journal=build_call_journal(settings), clock=clock, policy=policy
+        ),
         lease=RedisCallLease(client=redis),
         telephony=telephony,
         speech=build_speech(settings),
+        thinking=_thinking(base, count_tokens),
         policy=policy,
         turn=turn_policy(settings),
+    )
+
+
+def _thinking(base: Foundation, count_tokens: O200kTokenCounter) -> ThinkingServices:
+    stores, settings = build_stores(base), base.settings
+    index, embedder = build_knowledge(base)
+    lexicon = load_lexicons(settings.data_dir)
+    return ThinkingServices(
+        memory=build_memory(base, stores, build_redactor(lexicon.allowed)),
+        opening=OpeningNotes(archive=stores.archive, count=count_tokens),
+        retrieval=Retrieval(index=index, embedder=embedder, clock=base.clock),
+        summariser=OpenAISummariser(client=base.openai, model=settings.llm_model),
+        identifier=Py3LangidIdentifier(),
+        count_tokens=count_tokens,
+        keyterms=lexicon.terms,
     )
 
 
@@ -83,6 +121,8 @@ def build_speech(settings: Settings) -> SpeechModels:
         stt_model=settings.stt_model,
         tts_model=settings.tts_model,
         llm_model=settings.llm_model,
+        fallback_api_key=settings.fallback_api_key.get_secret_value(),
+        fallback_base_url=settings.fallback_base_url,
     )
     return SpeechModels(config, turn_policy(settings))
 

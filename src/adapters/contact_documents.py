@@ -153,6 +153,8 @@ def start_fields(contact: NewContact) -> Document:
         "phoneLast10": contact.phone_last10,
         "callDirection": contact.call_direction.value,
         "campaignId": contact.campaign_id,
+        "sessionId": contact.session_id,
+        "userId": contact.user_id,
         "callStartedAt": contact.call_started_at,
     }
 

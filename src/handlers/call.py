@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from livekit import api, rtc
 from livekit.agents import AgentSession, JobContext, inference, llm, stt, tts, vad
@@ -19,20 +19,37 @@ from src.services.agent_directory import AgentDirectory
 from src.services.background import Background
 from src.services.call_closing import CallCloser
 from src.services.caller_memory import CallerMemory, Recollection
+from src.services.compaction import MessageSummariser
 from src.services.conversation_history import Caller, MemorySources
-from src.services.ports import CallLease, CallRecords, Telephony
+from src.services.cross_session import OpeningNotes
+from src.services.language import LanguageIdentifier
+from src.services.ports import CallLease, CallRecords, Telephony, TokenCounter
+from src.services.retrieval import Retrieval
+from src.services.unified_memory import UnifiedMemoryService
+
+if TYPE_CHECKING:
+    from src.handlers.conversation import Conversation
 
 
 class Speech(Protocol):
     """The models of this process."""
 
-    def listen(self, language: str) -> stt.STT:
-        """The recogniser for a language (BCP 47)."""
+    def listen(
+        self,
+        languages: Sequence[str],
+        *,
+        fallbacks: Sequence[str] = ...,
+        keyterms: Sequence[str] = ...,
+    ) -> stt.STT:
+        """The recogniser for these languages (BCP 47), one or several."""
 
-    def speak(self, voice: str | None) -> tts.TTS:
+    def speak(self, voice: str | None, *, fallbacks: Sequence[str] = ...) -> tts.TTS:
         """The voice; None takes the configured one."""
 
-    def think(self, model: str | None) -> llm.LLM:
+    def change_voice(self, voice: str | None) -> None:
+        """Speak with another voice from the next reply on."""
+
+    def think(self, model: str | None, *, fallbacks: Sequence[str] = ...) -> llm.LLM:
         """The language model; None takes the configured one."""
 
     def vad(self) -> vad.VAD:
@@ -40,6 +57,20 @@ class Speech(Protocol):
 
     def turn_detector(self) -> inference.TurnDetector:
         """Tells the end of a turn from a pause."""
+
+
+@dataclass(frozen=True)
+class ThinkingServices:
+    """What turns are answered with, and remembered by."""
+
+    memory: UnifiedMemoryService
+    opening: OpeningNotes
+    retrieval: Retrieval
+    summariser: MessageSummariser
+    identifier: LanguageIdentifier
+    count_tokens: TokenCounter
+    keyterms: tuple[str, ...] = ()
+    """Domain terms for the recogniser, besides an agent's own."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +86,7 @@ class CallServices:
     lease: CallLease
     telephony: Callable[[api.LiveKitAPI], Telephony]
     speech: Speech
+    thinking: ThinkingServices
     policy: CallPolicy
     turn: TurnPolicy
 
@@ -80,13 +112,21 @@ class Call:
     identity: str | None = None
     """The other side's participant identity, once known."""
     session: AgentSession | None = None
+    conversation: Conversation | None = None
+    """None until the agent is known."""
+    opening_note: str = ""
+    """What earlier sessions of this person leave to the agent."""
     recollection: Recollection | None = None
     handoff_receipts: list[MemoryReceipt] = field(default_factory=list)
     degradations: list[str] = field(default_factory=list)
     over: asyncio.Event = field(default_factory=asyncio.Event)
     background: Background = field(default_factory=Background)
     language: str = "en"
+    give_up: Callable[[], Coroutine[None, None, None]] | None = None
+    """Tells the caller that the call has to end, and ends it."""
     record_opened: asyncio.Task[None] | None = None
+    opened: asyncio.Task[None] | None = None
+    """The look-up of the conversation."""
 
     @property
     def room(self) -> str:

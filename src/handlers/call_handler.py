@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from livekit.agents import Agent, AgentSession, llm, room_io
 
 from src.handlers.call import Call
-from src.handlers.session_events import observe
-from src.handlers.voice_assistant import Script, VoiceAssistant
+from src.handlers.controls import offer_controls, set_mode, take_text
+from src.handlers.language_tool import language_tool
+from src.handlers.session_events import SessionObserver
+from src.handlers.thinker import Thinker
+from src.handlers.voice_assistant import Script, VoiceAssistant, handoff_tools
 from src.logs import get_logger
 from src.schemas.agent_meta_schema import AgentMeta
 from src.schemas.contact import CallDirection
@@ -24,6 +28,7 @@ logger = get_logger(__name__)
 APOLOGY = "I am sorry, something went wrong on our side. Please call again in a few minutes."
 UNAVAILABLE = "I am sorry, nobody is available on this line right now. Please call again later."
 _LAST_WORDS_S = 0.3  # what was played is still on its way to the phone
+_MAX_KEYTERMS = 100  # Deepgram's limit is 500 tokens of key terms per request
 _ENTER_S = 5.0  # entering takes 2 to 5 ms; past this the greeting is spoken all the same
 
 
@@ -31,8 +36,8 @@ _ENTER_S = 5.0  # entering takes 2 to 5 ms; past this the greeting is spoken all
 class Modality:
     """Which streams a session opens."""
 
-    audio: bool = True
     text: bool = False
+    """Typed messages are answered too, and the participant may switch between voice and text."""
     listening: bool = True
     """False keeps the caller's audio from the recogniser until `listen` (ringing is no speech)."""
 
@@ -55,9 +60,15 @@ def write_script(call: Call, meta: AgentMeta, values: Mapping[str, str]) -> Scri
     )
     defaults = meta.variable_defaults
     prompt = render(meta.prompt, values, defaults=defaults, system=system, keep_foreign=True)
-    spoken = render(meta.greeting, values, defaults=defaults, system=system, keep_foreign=False)
+    spoken = render(
+        meta.greeting_for(call.language),
+        values,
+        defaults=defaults,
+        system=system,
+        keep_foreign=False,
+    )
     greeting, removed = gate(spoken.text)
-    parts = [prompt.text, meta.Context] if meta.Context else [prompt.text]
+    parts = [part for part in (prompt.text, meta.Context, call.opening_note) if part]
     return Script(
         instructions="\n\n".join(parts),
         greeting=greeting.strip(),
@@ -78,9 +89,13 @@ def build_agent(
     async def hand_over(agent_id: str, history: llm.ChatContext) -> Agent:
         return await hand_off(call, meta, agent_id, history)
 
-    script = write_script(call, meta, values)
     return VoiceAssistant(
-        meta, script, handoff=hand_over, chat_ctx=chat_ctx, speaks_first=speaks_first
+        meta,
+        write_script(call, meta, values),
+        mind=Thinker(call, meta, call.services.thinking),
+        tools=[*handoff_tools(meta.handoff_agent_ids, hand_over), *language_tool(call, meta)],
+        chat_ctx=chat_ctx,
+        speaks_first=speaks_first,
     )
 
 
@@ -88,16 +103,12 @@ async def start_session(
     call: Call, agent: Agent, meta: AgentMeta | None, modality: Modality, identity: str | None
 ) -> AgentSession:
     """Open the session in the room; publishing its track answers an inbound call."""
-    speech, turn = call.services.speech, call.services.turn
-    language = meta.language if meta else "en"
+    turn = call.services.turn
     session: AgentSession = AgentSession(
-        stt=speech.listen(language),
-        llm=speech.think(meta.llm_model if meta else None),
-        tts=speech.speak(meta.tts_voice if meta else None),
-        vad=speech.vad(),
+        **_models(call, meta),
         turn_handling={
             # Named in full: the defaults reach for cloud services in development mode.
-            "turn_detection": speech.turn_detector(),
+            "turn_detection": call.services.speech.turn_detector(),
             "endpointing": {"min_delay": turn.endpoint_min_s, "max_delay": turn.endpoint_max_s},
             "interruption": {"mode": "vad"},
             # The voice starts with the preempted reply, so that the end of the turn only releases it.
@@ -106,29 +117,49 @@ async def start_session(
         aec_warmup_duration=None,  # it would deafen the agent for the first 3 s of its greeting
         session_close_transcript_timeout=0.5,
     )
-    observe(call, session)
+    SessionObserver(call, session)
     call.session = session
-    call.language = language
+    if modality.text and call.conversation is not None:
+        set_mode(session, call.conversation.mode)
+        offer_controls(call, session, call.conversation)
     if not modality.listening:
         session.input.set_audio_enabled(False)
     await session.start(
         agent,
         room=call.ctx.room,
-        room_options=_room_options(modality, identity),
+        room_options=_room_options(call, modality, identity),
         session_host=False,  # it would hand prompt and history to any participant who asks
         record=False,
     )
     return session
 
 
-def _room_options(modality: Modality, identity: str | None) -> room_io.RoomOptions:
-    audio_in = (
-        room_io.AudioInputOptions(frame_size_ms=20, pre_connect_audio=False)
-        if modality.audio
-        else False
-    )
+def _models(call: Call, meta: AgentMeta | None) -> dict[str, Any]:
+    """Recogniser, language model and voice of an agent, each with those that take over from it."""
+    speech, keyterms = call.services.speech, call.services.thinking.keyterms
+    if meta is None:
+        chosen = (speech.listen([call.language]), speech.think(None), speech.speak(None))
+    else:
+        chosen = (
+            speech.listen(
+                meta.all_languages,
+                fallbacks=meta.stt_fallbacks,
+                keyterms=(*meta.keyterms, *keyterms)[:_MAX_KEYTERMS],
+            ),
+            speech.think(meta.llm_model, fallbacks=meta.llm_fallbacks),
+            speech.speak(meta.voice_for(call.language), fallbacks=meta.tts_fallbacks),
+        )
+    stt, llm_, tts = chosen
+    return {"stt": stt, "llm": llm_, "tts": tts, "vad": speech.vad()}
+
+
+def _room_options(call: Call, modality: Modality, identity: str | None) -> room_io.RoomOptions:
+    async def typed(session: AgentSession, event: room_io.TextInputEvent) -> None:
+        await take_text(call, session, event)
+
     options = room_io.RoomOptions(
-        text_input=modality.text, audio_input=audio_in, audio_output=modality.audio
+        text_input=room_io.TextInputOptions(text_input_cb=typed) if modality.text else False,
+        audio_input=room_io.AudioInputOptions(frame_size_ms=20, pre_connect_audio=False),
     )
     if identity is not None:
         options.participant_identity = identity
@@ -152,8 +183,28 @@ async def rebuild(call: Call, agent: VoiceAssistant) -> None:
         call.degrade("rebuild_slow")
 
 
+def so_far(call: Call) -> llm.ChatContext | None:
+    """What was said in this conversation before this job, as after a refresh of the page; else None."""
+    earlier = call.conversation.earlier if call.conversation else ()
+    if not earlier:
+        return None
+    context = llm.ChatContext.empty()
+    for entry in earlier:
+        context.add_message(
+            role=entry.role,
+            content=entry.content,
+            id=entry.id,
+            interrupted=entry.interrupted,
+            created_at=entry.timestamp.timestamp() if entry.timestamp else 0.0,
+        )
+    return context
+
+
 def greet(call: Call, agent: VoiceAssistant) -> None:
-    """Speak the greeting: once per call, and only when somebody listens."""
+    """Speak the greeting: once per conversation, and only when somebody listens."""
+    if call.conversation is not None and call.conversation.earlier:
+        logger.info("conversation resumed", extra={"messages": len(call.conversation.earlier)})
+        return
     if agent.script.missing:
         logger.info("greeting variables missing", extra={"count": agent.script.missing})
     if call.session is not None and agent.script.greeting:
@@ -205,6 +256,8 @@ async def hand_off(
     recollection = await memory.within(call.services.policy.ringing_memory_deadline_s)
     memory.stop()
     call.degrade(*recollection.degradations)
+    if call.conversation is not None:
+        call.conversation.handed_to(recollection.meta)
     call.handoff_receipts.append(recollection.receipt)
     return build_agent(
         call,

@@ -7,11 +7,16 @@ import asyncio
 from livekit import rtc
 
 from src.handlers.call import Call
+from src.handlers.conversation import Conversation
 from src.logs import get_logger
 from src.schemas.agent_meta_schema import AgentMeta
 from src.schemas.contact import ContactStatus, NewContact
 from src.schemas.errors import AgentNotFoundError, ContactStoreError
 from src.schemas.job_metadata import JobMetadata
+from src.schemas.memory import ConversationContext
+from src.services.caller_memory import CallerMemory
+from src.services.conversation_history import Caller
+from src.services.identity import memory_user_id
 
 logger = get_logger(__name__)
 
@@ -81,25 +86,78 @@ async def configured_agent(call: Call, metadata: JobMetadata) -> AgentMeta:
     return found.meta
 
 
-def open_record(
-    call: Call, meta: AgentMeta, uid: str, *, status: ContactStatus, campaign_id: str | None
+def begin(
+    call: Call, meta: AgentMeta, metadata: JobMetadata, caller: Caller, *, status: ContactStatus
+) -> CallerMemory:
+    """Who calls and whom is known: open the record and the conversation, look up what is remembered.
+
+    Nobody waits for the record, since the end of the call completes it.
+    """
+    call.caller = caller
+    call.live_values = metadata.dynamic_values
+    call.language = meta.language
+    session_id = metadata.session_id or str(caller.contact_uid)
+    user_id = memory_user_id(
+        meta.owner_id,
+        e164=caller.number.e164,
+        user=metadata.user_id,
+        session_id=session_id,
+    )
+    known = _contact(call, meta, metadata, caller, status)
+    call.contact = known.model_copy(update={"session_id": session_id, "user_id": user_id})
+    call.record_opened = call.background.spawn(_open(call, call.contact), name="open-record")
+    call.opened = call.background.spawn(
+        _open_conversation(call, meta, metadata, session_id, user_id), name="open-conversation"
+    )
+    return call.recall(meta)
+
+
+async def _open_conversation(
+    call: Call, meta: AgentMeta, metadata: JobMetadata, session_id: str, user_id: str
 ) -> None:
-    """Begin the call's contact record; nobody waits for it, since the end of the call completes it."""
-    number = call.caller.number if call.caller else None
-    call.contact = NewContact(
-        contact_uid=uid,
+    thinking = call.services.thinking
+    begun = thinking.memory.begin_session(
+        session_id, user_id=user_id, owner_id=meta.owner_id, agent_id=meta.agent_id
+    )
+    # What earlier calls of a number leave to later ones is for the agent's own settings to say.
+    note = thinking.opening.opening_note(user_id, session_id) if metadata.user_id else _no_note()
+    opened, call.opening_note = await asyncio.gather(begun, note)
+    if call.conversation is None:  # else the call began without it
+        call.conversation = Conversation(call, meta, opened, metadata.mode)
+        call.language = call.conversation.language
+
+
+async def _no_note() -> str:
+    return ""
+
+
+async def conversation_ready(call: Call, meta: AgentMeta, metadata: JobMetadata) -> None:
+    """Wait for what memory knows of the session; without an answer in time it counts as new."""
+    if call.opened is not None:
+        await asyncio.wait([call.opened], timeout=call.services.policy.memory_deadline_s)
+    if call.conversation is None and call.contact is not None:
+        call.degrade("conversation_late")
+        new = ConversationContext(session_id=call.contact.session_id or call.contact.contact_uid)
+        call.conversation = Conversation(call, meta, new, metadata.mode)
+
+
+def _contact(
+    call: Call, meta: AgentMeta, metadata: JobMetadata, caller: Caller, status: ContactStatus
+) -> NewContact:
+    number = caller.number
+    return NewContact(
+        contact_uid=caller.contact_uid,
         owner_id=meta.owner_id,
         agent_id=meta.agent_id,
-        phone=(number.e164 or number.raw) if number else None,
-        original_phone=number.raw if number else None,
-        phone_last10=number.last10 if number else None,
+        phone=number.e164 or number.raw,
+        original_phone=number.raw,
+        phone_last10=number.last10,
         call_direction=call.direction,
         status=status,
         dynamic_variables=dict(call.live_values),
-        campaign_id=campaign_id,
+        campaign_id=metadata.campaign_id,
         call_started_at=call.services.sources.clock.now(),
     )
-    call.record_opened = call.background.spawn(_open(call, call.contact), name="open-record")
 
 
 def mark_answered(call: Call) -> None:

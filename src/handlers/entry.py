@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Protocol
 
 from livekit.agents import JobContext
@@ -55,6 +56,7 @@ async def serve_call(ctx: JobContext, services: CallServices) -> None:
     """Serve one job up to its greeting; a failure is said, not left as silence."""
     metadata = parse_metadata(ctx.job.metadata)
     call = Call(ctx=ctx, services=services, direction=metadata.call_type)
+    call.give_up = partial(_fail, call, APOLOGY, metadata.contact_uid)
     _CALLS[ctx.job.id] = call
     ctx.room.on("disconnected", lambda *_: call.over.set())
     _ = call.background.spawn(services.connect(), name="connect-stores")

@@ -15,9 +15,16 @@ from src.handlers.call_handler import (
     join_late_memory,
     rebuild,
     remember,
+    so_far,
     start_session,
 )
-from src.handlers.call_start import configured_agent, is_ours, mark_answered, open_record
+from src.handlers.call_start import (
+    begin,
+    configured_agent,
+    conversation_ready,
+    is_ours,
+    mark_answered,
+)
 from src.logs import get_logger
 from src.schemas.agent_meta_schema import AgentMeta
 from src.schemas.contact import ContactStatus
@@ -50,8 +57,7 @@ class InboundCallHandler:
         attributes = await self._attributes(participant)
         call.dialled = to_e164(attributes.get(DIALLED), region=call.services.policy.default_region)
         meta = await self._agent()
-        self._resolve_caller(meta, attributes)
-        await self._talk(meta, participant.identity)
+        await self._talk(meta, self._caller(attributes), participant.identity)
 
     async def _attributes(self, participant: rtc.RemoteParticipant) -> dict[str, str]:
         """The participant's attributes; the caller's number may come a moment after the caller."""
@@ -82,27 +88,26 @@ class InboundCallHandler:
             self._call.degrade("agent_from_cache")
         return found.meta
 
-    def _resolve_caller(self, meta: AgentMeta, attributes: dict[str, str]) -> None:
+    def _caller(self, attributes: dict[str, str]) -> Caller:
         number = caller_number(
             attributes.get(CALLER), None, region=self._call.services.policy.default_region
         )
         # One record per call even if the job is dispatched twice: the call names itself.
         uid = self._metadata.contact_uid or attributes.get(CALL_ID) or uuid4().hex
-        self._call.caller = Caller(number=number, contact_uid=uid)
-        self._call.live_values = self._metadata.dynamic_values
-        open_record(self._call, meta, uid, status=ContactStatus.RINGING, campaign_id=None)
+        return Caller(number=number, contact_uid=uid)
 
-    async def _talk(self, meta: AgentMeta, identity: str) -> None:
+    async def _talk(self, meta: AgentMeta, caller: Caller, identity: str) -> None:
         """Look up while it rings; then answer, put the memory in and greet."""
         call = self._call
-        memory = call.recall(meta)
+        memory = begin(call, meta, self._metadata, caller, status=ContactStatus.RINGING)
         recollection = remember(
             call, await memory.within(call.services.policy.ringing_memory_deadline_s)
         )
+        await conversation_ready(call, meta, self._metadata)
         plain = build_agent(call, meta, call.live_values)
         await start_session(call, plain, meta, PHONE, identity)
         mark_answered(call)
-        agent = build_agent(call, recollection.meta, recollection.values)
+        agent = build_agent(call, recollection.meta, recollection.values, chat_ctx=so_far(call))
         await rebuild(call, agent)
         greet(call, agent)
         join_late_memory(call, memory)

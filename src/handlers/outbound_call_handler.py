@@ -12,9 +12,16 @@ from src.handlers.call_handler import (
     greet,
     join_late_memory,
     remember,
+    so_far,
     start_session,
 )
-from src.handlers.call_start import configured_agent, is_ours, mark_answered, open_record
+from src.handlers.call_start import (
+    begin,
+    configured_agent,
+    conversation_ready,
+    is_ours,
+    mark_answered,
+)
 from src.logs import get_logger
 from src.schemas.calls import DialRequest
 from src.schemas.contact import ContactStatus
@@ -45,19 +52,16 @@ class OutboundCallHandler:
             return
         meta = await configured_agent(call, metadata)
         uid = metadata.contact_uid or uuid4().hex
-        call.caller = Caller(
-            number=caller_number(metadata.phone, None, region=None), contact_uid=uid
-        )
+        caller = Caller(number=caller_number(metadata.phone, None, region=None), contact_uid=uid)
         call.dialled = metadata.phone
-        call.live_values = metadata.dynamic_values
-        open_record(call, meta, uid, status=ContactStatus.DIALING, campaign_id=metadata.campaign_id)
         dial = call.background.spawn(
             call.telephony.dial(self._request(metadata.phone)), name="dial"
         )
-        memory = call.recall(meta)
+        memory = begin(call, meta, metadata, caller, status=ContactStatus.DIALING)
         try:
             recollection = await self._while_it_rings(memory, dial)
-            agent = build_agent(call, recollection.meta, recollection.values)
+            await conversation_ready(call, meta, metadata)
+            agent = build_agent(call, recollection.meta, recollection.values, chat_ctx=so_far(call))
             session = await start_session(
                 call, agent, meta, Modality(listening=False), identity=CALLEE
             )

@@ -2,63 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from livekit.agents import (
     AgentSession,
     CloseEvent,
     CloseReason,
     ConversationItemAddedEvent,
     ErrorEvent,
+    UserInputTranscribedEvent,
     llm,
 )
 
 from src.handlers.call import Call
+from src.handlers.turn_latency import stages_ms
+from src.handlers.voice_assistant import VoiceAssistant
 from src.logs import get_logger
 from src.schemas.contact import ContactStatus
 
 logger = get_logger(__name__)
 
-_LATENCIES: Mapping[str, str] = {
-    "transcription_delay": "transcript",
-    "end_of_turn_delay": "end_of_turn",
-    "llm_node_ttft": "llm",
-    "tts_node_ttfb": "tts",
-    "playback_latency": "playback",
-    "e2e_latency": "reply",
-}
-"""LiveKit's name of a turn's latency, and ours."""
 
+class SessionObserver:
+    """Follows one session until it closes; its close ends the call."""
 
-def observe(call: Call, session: AgentSession) -> None:
-    """Follow `session` until it closes; its close ends the call."""
+    def __init__(self, call: Call, session: AgentSession) -> None:
+        self._call = call
+        self._session = session
+        session.on("close", self._closed)
+        session.on("error", self._failed)
+        session.on("user_input_transcribed", self._heard)
+        session.on("conversation_item_added", self._added)
 
-    def closed(event: CloseEvent) -> None:
-        if event.reason is CloseReason.ERROR:
-            call.degrade("session_failed")
-            call.status = ContactStatus.FAILED
-        call.end(event.reason.value)
+    def _closed(self, event: CloseEvent) -> None:
+        call = self._call
+        if event.reason is not CloseReason.ERROR:
+            call.end(event.reason.value)
+            return
+        call.degrade("session_failed")
+        call.status = ContactStatus.FAILED
+        give_up, call.give_up = call.give_up, None
+        if give_up is None:
+            call.end(event.reason.value)
+        else:
+            call.session = None
+            _ = call.background.spawn(give_up(), name="give-up")
 
-    def failed(event: ErrorEvent) -> None:
+    def _failed(self, event: ErrorEvent) -> None:
         recoverable = getattr(event.error, "recoverable", False)
         kind = getattr(event.error, "type", "error")
-        if not recoverable:
-            call.degrade(kind)
         logger.warning("provider failed", extra={"kind": kind, "recoverable": recoverable})
+        if recoverable:
+            return
+        self._call.degrade(kind)
+        agent = self._session.current_agent
+        if kind == "llm_error" and isinstance(agent, VoiceAssistant) and agent.meta.apology:
+            # Else the caller hears nothing at all in answer to what they said.
+            _ = self._session.say(agent.meta.apology)
 
-    def added(event: ConversationItemAddedEvent) -> None:
-        if isinstance(event.item, llm.ChatMessage):
-            latency = _latency_ms(event.item)
-            if latency:
-                logger.info("turn latency", extra={"role": event.item.role, "latency_ms": latency})
+    def _heard(self, event: UserInputTranscribedEvent) -> None:
+        if self._call.conversation is not None:
+            self._call.conversation.heard(event)
 
-    session.on("close", closed)
-    session.on("conversation_item_added", added)
-    session.on("error", failed)
-
-
-def _latency_ms(message: llm.ChatMessage) -> dict[str, int]:
-    found = {ours: message.metrics.get(theirs) for theirs, ours in _LATENCIES.items()}
-    return {
-        name: round(value * 1000) for name, value in found.items() if isinstance(value, int | float)
-    }
+    def _added(self, event: ConversationItemAddedEvent) -> None:
+        if self._call.conversation is not None:
+            self._call.conversation.added(event.item)
+        if isinstance(event.item, llm.ChatMessage) and (latency := stages_ms(event.item)):
+            logger.info("turn latency", extra={"role": event.item.role, "latency_ms": latency})

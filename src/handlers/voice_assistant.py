@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from livekit import rtc
-from livekit.agents import Agent, ModelSettings, RunContext, function_tool, llm
+from livekit.agents import Agent, FlushSentinel, ModelSettings, RunContext, function_tool, llm
 from typing_extensions import override
 
 from src.logs import get_logger
@@ -31,6 +32,16 @@ class Script:
     """Variables of the greeting that had neither value nor default."""
 
 
+class Mind(Protocol):
+    """What an agent thinks and remembers with."""
+
+    async def prepared(self, context: llm.ChatContext) -> llm.ChatContext:
+        """The context for a reply; never raises."""
+
+    async def spoken(self, context: llm.ChatContext, message: llm.ChatMessage) -> None:
+        """A spoken turn is over; `context` is that of its reply. Never raises."""
+
+
 class VoiceAssistant(Agent):
     """One agent of one call; nothing with braces leaves it."""
 
@@ -39,7 +50,8 @@ class VoiceAssistant(Agent):
         meta: AgentMeta,
         script: Script,
         *,
-        handoff: Handoff,
+        mind: Mind,
+        tools: Sequence[llm.Tool] = (),
         chat_ctx: llm.ChatContext | None = None,
         speaks_first: bool = False,
     ) -> None:
@@ -50,9 +62,10 @@ class VoiceAssistant(Agent):
         super().__init__(
             instructions=script.instructions,
             chat_ctx=chat_ctx,
-            tools=_handoff_tools(meta.handoff_agent_ids, handoff),
+            tools=[*tools],
         )
         self.meta = meta
+        self.mind = mind
         self.script = script
         self.entered = asyncio.Event()
         """Set once this agent hears the caller; speaking earlier loses a barge-in."""
@@ -64,6 +77,23 @@ class VoiceAssistant(Agent):
         self.entered.set()
         if self._speaks_first and self.script.greeting:
             _ = self.session.say(self.script.greeting)
+
+    @override
+    async def on_user_turn_completed(
+        self, turn_ctx: llm.ChatContext, new_message: llm.ChatMessage
+    ) -> None:
+        await self.mind.spoken(turn_ctx, new_message)
+
+    @override
+    async def llm_node(
+        self,
+        chat_ctx: llm.ChatContext,
+        tools: list[llm.Tool],
+        model_settings: ModelSettings,
+    ) -> AsyncIterable[llm.ChatChunk | str | FlushSentinel]:
+        context = await self.mind.prepared(chat_ctx)
+        async for chunk in Agent.default.llm_node(self, context, tools, model_settings):
+            yield chunk
 
     @override
     async def tts_node(
@@ -92,7 +122,8 @@ class VoiceAssistant(Agent):
             logger.warning("placeholder kept from being spoken", extra={"count": gate.removed})
 
 
-def _handoff_tools(agent_ids: Sequence[str], handoff: Handoff) -> list[llm.Tool | llm.Toolset]:
+def handoff_tools(agent_ids: Sequence[str], handoff: Handoff) -> list[llm.Tool]:
+    """One tool per agent that the caller may be handed to."""
     return [_handoff_tool(agent_id, handoff) for agent_id in agent_ids]
 
 

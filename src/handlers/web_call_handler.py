@@ -7,8 +7,21 @@ from uuid import uuid4
 from livekit import rtc
 
 from src.handlers.call import Call
-from src.handlers.call_handler import Modality, build_agent, greet, remember, start_session
-from src.handlers.call_start import configured_agent, is_ours, mark_answered, open_record
+from src.handlers.call_handler import (
+    Modality,
+    build_agent,
+    greet,
+    remember,
+    so_far,
+    start_session,
+)
+from src.handlers.call_start import (
+    begin,
+    configured_agent,
+    conversation_ready,
+    is_ours,
+    mark_answered,
+)
 from src.schemas.contact import ContactStatus
 from src.schemas.job_metadata import JobMetadata
 from src.services.conversation_history import Caller
@@ -30,16 +43,12 @@ class WebCallHandler:
         if not await is_ours(call):
             return
         meta = await configured_agent(call, metadata)
-        uid = metadata.contact_uid or metadata.session_id or uuid4().hex
-        call.caller = Caller(number=caller_number(None, None, region=None), contact_uid=uid)
-        call.live_values = metadata.dynamic_values
-        open_record(call, meta, uid, status=ContactStatus.RINGING, campaign_id=None)
-        memory = call.recall(meta)
+        uid = metadata.contact_uid or uuid4().hex
+        caller = Caller(number=caller_number(None, None, region=None), contact_uid=uid)
+        memory = begin(call, meta, metadata, caller, status=ContactStatus.RINGING)
         recollection = remember(call, await memory.within(call.services.policy.memory_deadline_s))
-        agent = build_agent(call, recollection.meta, recollection.values)
-        # A page that only shows text never plays the agent's track, and waiting for that would
-        # hold back every reply: without voice there is no audio in either direction.
-        modality = Modality(audio=metadata.mode == "voice", text=True)
-        await start_session(call, agent, meta, modality, participant.identity)
+        await conversation_ready(call, meta, metadata)
+        agent = build_agent(call, recollection.meta, recollection.values, chat_ctx=so_far(call))
+        await start_session(call, agent, meta, Modality(text=True), participant.identity)
         mark_answered(call)
         greet(call, agent)

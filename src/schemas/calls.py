@@ -58,6 +58,8 @@ class CallPolicy(BaseModel):
     """All tries of the last write of a call together."""
     apology_s: float = 10.0
     """The sentence said when a call fails."""
+    memory_flush_s: float = 20.0
+    """At the end of a call, for the archive to have all of it; the rest waits in the journal."""
     history_max_tokens: int = 1200
     default_region: str | None = None
     """ISO 3166 region in which national numbers are read; None leaves them national."""

@@ -71,6 +71,10 @@ class NewContact(BaseModel):
     status: ContactStatus
     dynamic_variables: dict[str, str] = Field(default_factory=dict)
     campaign_id: str | None = None
+    session_id: str | None = None
+    """The conversation in memory; several calls may belong to one."""
+    user_id: str | None = None
+    """The person's pseudonym in memory."""
     call_started_at: AwareDatetime
 
 

@@ -56,6 +56,19 @@ class SeedContact(BaseModel):
         return self
 
 
+class SeedDocument(BaseModel):
+    """A text for a knowledge base."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    ownerId: str = Field(min_length=1)  # noqa: N815
+    knowledgeBaseId: str = Field(min_length=1)  # noqa: N815
+    name: str = Field(min_length=1)
+    """File name with its extension, which says how the text is read."""
+    text: str = Field(min_length=1)
+    language: str = "en"
+
+
 class SeedFile(BaseModel):
     """The file as a whole; agents are checked one by one, as `AgentMeta`."""
 
@@ -64,6 +77,7 @@ class SeedFile(BaseModel):
     agents: tuple[dict[str, Any], ...] = ()
     phoneNumbers: tuple[NumberBinding, ...] = ()  # noqa: N815
     contacts: tuple[SeedContact, ...] = ()
+    documents: tuple[SeedDocument, ...] = ()
 
 
 class SeedCounts(BaseModel):
@@ -74,6 +88,7 @@ class SeedCounts(BaseModel):
     agents: int = 0
     phone_numbers: int = 0
     contacts: int = 0
+    documents: int = 0
     backfilled: int = 0
     """Older contact records that lookups can find from now on."""
     problems: tuple[str, ...] = ()

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -75,6 +76,13 @@ class LiveSession:
         """The item of that id as it was noted."""
         kept = self.messages if isinstance(item, MemoryEntry) else self.events
         return next((one for one in kept if one.id == item.id), None)
+
+    def replace(self, items: Sequence[Item]) -> None:
+        """Know these instead, each id once; those without a sequence are the newest."""
+        self.messages.clear()
+        self.events.clear()
+        for item in sorted(items, key=lambda item: item.sequence or math.inf):
+            self.note(item)
 
     def renumber(self, item: Item, sequence: int) -> None:
         """Note the sequence that a store gave."""

@@ -12,8 +12,10 @@ from pydantic import ValidationError
 from src.schemas.agent_meta_schema import AgentMeta
 from src.schemas.contact import NewContact
 from src.schemas.errors import SeedFileError
+from src.schemas.knowledge import NewDocument
 from src.schemas.seed import NumberBinding, PastContact, SeedContact, SeedCounts, SeedFile
 from src.services.agent_config import build_agent_config, unknown_fields
+from src.services.ingestion import Ingestion
 from src.services.phone_numbers import caller_number
 from src.services.ports import Catalogue
 
@@ -25,6 +27,7 @@ class Seed:
     agents: tuple[Mapping[str, Any], ...]
     numbers: tuple[NumberBinding, ...]
     contacts: tuple[PastContact, ...]
+    documents: tuple[NewDocument, ...] = ()
 
 
 def read_seed(text: str, *, now: datetime) -> Seed:
@@ -58,23 +61,39 @@ def read_seed(text: str, *, now: datetime) -> Seed:
             for one in file.phoneNumbers
         ),
         contacts=tuple(_past_contact(one, agents[one.AgentID], now) for one in file.contacts),
+        documents=tuple(
+            NewDocument(
+                owner_id=one.ownerId,
+                knowledge_base_id=one.knowledgeBaseId,
+                name=one.name,
+                content=one.text.encode(),
+                language=one.language,
+            )
+            for one in file.documents
+        ),
     )
 
 
-async def load_seed(seed: Seed, catalogue: Catalogue) -> SeedCounts:
+async def load_seed(seed: Seed, catalogue: Catalogue, ingestion: Ingestion) -> SeedCounts:
     """Store everything; a repeated run replaces what the file names and leaves the rest.
 
+    Documents are found once the jobs process has indexed them.
+
     Raises:
-        ContactStoreError: the store failed; run it again.
+        ContactStoreError, MemoryStoreError: a store failed; run it again.
+        DocumentError: a document cannot be read.
     """
     problems = await catalogue.prepare()
     await catalogue.put_agents(seed.agents)
     await catalogue.bind_numbers(seed.numbers)
     await catalogue.put_contacts(seed.contacts)
+    for document in seed.documents:
+        await ingestion.add_document(document)
     return SeedCounts(
         agents=len(seed.agents),
         phone_numbers=len(seed.numbers),
         contacts=len(seed.contacts),
+        documents=len(seed.documents),
         backfilled=await catalogue.backfill(),
         problems=tuple(problems),
     )

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from livekit import api, rtc
 
 from local.kit import CallKit
+from src.handlers.conversation import SOURCES_TOPIC
 
 RATE_HZ = 24_000
 _FRAME = RATE_HZ // 50
@@ -27,22 +30,27 @@ class WebClient:
     heard: list[tuple[float, np.ndarray]] = field(default_factory=list)
     lines: list[tuple[str, str]] = field(default_factory=list)
     """Final transcript segments as (who, text): `agent` or `user`."""
+    sources: list[Any] = field(default_factory=list)
+    """What answers were given with, as it was sent."""
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
 
     @classmethod
     @asynccontextmanager
-    async def join(cls, kit: CallKit, room: str, *, voice: bool) -> AsyncIterator[WebClient]:
+    async def join(
+        cls, kit: CallKit, room: str, *, voice: bool, identity: str = "visitor"
+    ) -> AsyncIterator[WebClient]:
         """Join; without `voice` no microphone is published and no audio is subscribed to."""
         settings = kit.stack.read_env()
         token = (
             api.AccessToken(settings["LIVEKIT_API_KEY"], settings["LIVEKIT_API_SECRET"])
-            .with_identity("visitor")
+            .with_identity(identity)
             .with_grants(api.VideoGrants(room_join=True, room=room))
             .to_jwt()
         )
         client = cls(rtc.Room(), rtc.AudioSource(RATE_HZ, 1) if voice else None)
         client.room.on("track_subscribed", client._subscribed)
         client.room.register_text_stream_handler("lk.transcription", client._transcribed)
+        client.room.register_text_stream_handler(SOURCES_TOPIC, client._sourced)
         await client.room.connect(
             kit.stack.livekit_url, token, rtc.RoomOptions(auto_subscribe=voice)
         )
@@ -84,6 +92,24 @@ class WebClient:
         """Send a chat message."""
         await self.room.local_participant.send_text(text, topic="lk.chat")
 
+    async def steer(self, method: str, **payload: str) -> dict[str, str]:
+        """Call one of the agent's methods; its answer.
+
+        Raises:
+            rtc.RpcError: it refused.
+        """
+        agent = next(
+            p.identity
+            for p in self.room.remote_participants.values()
+            if p.kind == rtc.ParticipantKind.PARTICIPANT_KIND_AGENT
+        )
+        answer: dict[str, str] = json.loads(
+            await self.room.local_participant.perform_rpc(
+                destination_identity=agent, method=method, payload=json.dumps(payload)
+            )
+        )
+        return answer
+
     async def line(self, *words: str, who: str = "agent", timeout_s: float = 15.0) -> str:
         """The first transcript line of `who` that has all the words."""
         stop_at = time.monotonic() + timeout_s
@@ -93,6 +119,19 @@ class WebClient:
                     return text
             await asyncio.sleep(0.03)
         raise TimeoutError(f"{who} never said {words}: {self.lines}")
+
+    async def ask(self, question: str, *words: str, timeout_s: float = 20.0) -> str:
+        """Type a question to an agent that does not speak first, once it is there; its answer."""
+        stop_at = time.monotonic() + timeout_s
+        while not any(
+            p.attributes.get("lk.agent.state") == "listening"
+            for p in self.room.remote_participants.values()
+        ):
+            if time.monotonic() > stop_at:
+                raise TimeoutError("no agent listens")
+            await asyncio.sleep(0.05)
+        await self.type(question)
+        return await self.line(*words)
 
     async def quiet(self, pause_s: float = 1.0, timeout_s: float = 20.0) -> float:
         """When the agent's last sound ended, once it has been quiet for `pause_s`."""
@@ -143,11 +182,18 @@ class WebClient:
     def _transcribed(self, reader: rtc.TextStreamReader, identity: str) -> None:
         self._spawn(self._read(reader, identity))
 
+    def _sourced(self, reader: rtc.TextStreamReader, _: str) -> None:
+        self._spawn(self._note_sources(reader))
+
+    async def _note_sources(self, reader: rtc.TextStreamReader) -> None:
+        self.sources.append(json.loads(await reader.read_all()))
+
     async def _read(self, reader: rtc.TextStreamReader, identity: str) -> None:
         text = await reader.read_all()
         final = (reader.info.attributes or {}).get("lk.transcription_final", "true") == "true"
         if final and text.strip():
-            self.lines.append(("user" if identity == "visitor" else "agent", text))
+            own = identity == self.room.local_participant.identity
+            self.lines.append(("user" if own else "agent", text))
 
     def _spawn(self, work: Coroutine[None, None, None]) -> None:
         self._tasks.add(asyncio.get_running_loop().create_task(work))
