@@ -52,7 +52,7 @@ async def _fill(seed: Seed | None, base: Foundation) -> SeedCounts:
     try:
         if seed is None:
             return await migrate(catalogue)
-        return await load_seed(seed, catalogue, build_ingestion(base))
+        return await load_seed(seed, catalogue, build_ingestion(base).add_document)
     finally:
         await base.aclose()
 

@@ -56,7 +56,9 @@ def build_foundation(settings: Settings) -> Foundation:
         redis=connect_redis(settings.redis_url),
         postgres=Postgres(url=settings.database_url),
         openai=AsyncOpenAI(
-            api_key=settings.openai_api_key.get_secret_value(), base_url=settings.openai_base_url
+            # A server on one's own machine may need no key, but the client insists on one.
+            api_key=settings.openai_api_key.get_secret_value() or "none",
+            base_url=settings.openai_base_url,
         ),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,7 +15,6 @@ from src.schemas.errors import SeedFileError
 from src.schemas.knowledge import NewDocument
 from src.schemas.seed import NumberBinding, PastContact, SeedContact, SeedCounts, SeedFile
 from src.services.agent_config import build_agent_config, unknown_fields
-from src.services.ingestion import Ingestion
 from src.services.phone_numbers import caller_number
 from src.services.ports import Catalogue
 
@@ -74,7 +73,9 @@ def read_seed(text: str, *, now: datetime) -> Seed:
     )
 
 
-async def load_seed(seed: Seed, catalogue: Catalogue, ingestion: Ingestion) -> SeedCounts:
+async def load_seed(
+    seed: Seed, catalogue: Catalogue, add_document: Callable[[NewDocument], Awaitable[object]]
+) -> SeedCounts:
     """Store everything; a repeated run replaces what the file names and leaves the rest.
 
     Documents are found once the jobs process has indexed them.
@@ -88,7 +89,7 @@ async def load_seed(seed: Seed, catalogue: Catalogue, ingestion: Ingestion) -> S
     await catalogue.bind_numbers(seed.numbers)
     await catalogue.put_contacts(seed.contacts)
     for document in seed.documents:
-        await ingestion.add_document(document)
+        await add_document(document)
     return SeedCounts(
         agents=len(seed.agents),
         phone_numbers=len(seed.numbers),

@@ -35,10 +35,11 @@ def run_seed(*arguments: str, monkeypatch: pytest.MonkeyPatch) -> int:
 
 
 @pytest.fixture
-def database(mongodb_uri: str, monkeypatch: pytest.MonkeyPatch) -> str:
+def database(mongodb_uri: str, empty_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
     name = f"test-{uuid.uuid4().hex}"
     monkeypatch.setenv("MONGODB_URI", mongodb_uri)
     monkeypatch.setenv("MONGODB_DATABASE", name)
+    monkeypatch.setenv("DATABASE_URL", empty_url)
     return name
 
 
@@ -79,7 +80,7 @@ def test_a_bad_file_is_refused_before_anything_is_stored(
 
 
 @pytest.fixture
-def jobs(mongodb_uri: str, database: str, tmp_path: Path) -> Jobs:
+def jobs(mongodb_uri: str, database: str, empty_url: str, tmp_path: Path) -> Jobs:
     return build_jobs(
         Settings(
             mongodb_uri=mongodb_uri,
@@ -87,6 +88,7 @@ def jobs(mongodb_uri: str, database: str, tmp_path: Path) -> Jobs:
             openai_api_key=SecretStr("key"),
             openai_base_url="http://127.0.0.1:9/v1",
             data_dir=tmp_path,
+            database_url=empty_url,
         )
     )
 
@@ -116,16 +118,16 @@ async def language_model() -> AsyncIterator[str]:
 
 async def test_the_jobs_process_summarises_and_ends_when_told(jobs: Jobs) -> None:
     now = datetime.now(UTC)
-    records = MongoCallRecords(mongo=jobs.mongo, clock=SystemClock())
+    records = MongoCallRecords(mongo=jobs.base.mongo, clock=SystemClock())
     await records.close(new_contact("a"), call_end(ended_at=now))
     async with language_model() as url, asyncio.timeout(30):
-        jobs.openai.base_url = url
+        jobs.base.openai.base_url = url
         async with asyncio.TaskGroup() as group:
             process = group.create_task(run(jobs))
-            while not await jobs.mongo.contacts.find_one({"summaryStatus": "done"}):
+            while not await jobs.base.mongo.contacts.find_one({"summaryStatus": "done"}):
                 assert not process.done()
                 await asyncio.sleep(0.05)
-            document = await jobs.mongo.contacts.find_one({"contactUID": "a"})
+            document = await jobs.base.mongo.contacts.find_one({"contactUID": "a"})
             os.kill(os.getpid(), signal.SIGTERM)
     assert document is not None
     assert document["conversation_summary"] == SUMMARY

@@ -11,6 +11,7 @@ from typing_extensions import override
 
 from src.schemas.contact import CallDirection
 from src.schemas.errors import SeedFileError
+from src.schemas.knowledge import NewDocument
 from src.schemas.seed import NumberBinding, PastContact
 from src.services.ports import Catalogue
 from src.services.seeding import Seed, load_seed, migrate, read_seed
@@ -60,6 +61,14 @@ class RecordingCatalogue(Catalogue):
         return 7
 
 
+DOCUMENT = {
+    "ownerId": "acme",
+    "knowledgeBaseId": "faq",
+    "name": "hours.txt",
+    "text": "Open at nine.",
+}
+
+
 def read(**parts: Any) -> Seed:
     return read_seed(json.dumps({"agents": [AGENT], **parts}), now=NOON)
 
@@ -73,8 +82,13 @@ def problems_of(**parts: Any) -> tuple[str, ...]:
 async def test_everything_is_stored_and_counted() -> None:
     catalogue = RecordingCatalogue(problems=["index"])
     numbers = [{"number": "+15105550100", "agentId": "reception"}]
-    seed = read(phoneNumbers=numbers, contacts=[CONTACT])
-    counts = await load_seed(seed, catalogue)
+    seed = read(phoneNumbers=numbers, contacts=[CONTACT], documents=[DOCUMENT])
+    added: list[NewDocument] = []
+
+    async def add_document(document: NewDocument) -> None:
+        added.append(document)
+
+    counts = await load_seed(seed, catalogue, add_document)
     assert catalogue.steps == ["prepare", "backfill"]
     assert catalogue.agents == [AGENT]
     assert [(one.number, one.agent_id, one.owner_id) for one in catalogue.numbers] == [
@@ -82,6 +96,8 @@ async def test_everything_is_stored_and_counted() -> None:
     ]
     assert [one.contact.contact_uid for one in catalogue.contacts] == ["c1"]
     assert (counts.agents, counts.phone_numbers, counts.contacts) == (1, 1, 1)
+    assert [(one.knowledge_base_id, one.content) for one in added] == [("faq", b"Open at nine.")]
+    assert counts.documents == 1
     assert (counts.backfilled, counts.problems) == (7, ("index",))
 
 
