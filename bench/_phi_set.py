@@ -19,10 +19,21 @@ _PART = re.compile(r"#(\d)of(\d)")
 _PREFIX = re.compile(r"^(hi|dv|ar): ")
 _LANGUAGES = {"hi": "hi", "dv": "hi", "ar": "ar", "en": "en"}
 _CLASS_OF = {
-    **{"FIRSTNAME": "NAME", "SURNAME": "NAME", "SPELLED": "NAME", "IBAN": "ACCOUNT"},
-    **{"VIN": "PLATE", "IMEI": "DEVICE", "MAC": "DEVICE", "ADDRESS_IN": "ADDRESS"},
-    **{"ADDRESS_AR": "ADDRESS", "ZIP5": "POSTCODE", "ZIP9": "POSTCODE", "PIN": "POSTCODE"},
-    **{"DOB": "DATE_OF_BIRTH", "DAYMONTH": "DATE_OF_BIRTH", "NHS": "NATIONAL_ID"},
+    "FIRSTNAME": "NAME",
+    "SURNAME": "NAME",
+    "SPELLED": "NAME",
+    "IBAN": "ACCOUNT",
+    "VIN": "PLATE",
+    "IMEI": "DEVICE",
+    "MAC": "DEVICE",
+    "ADDRESS_IN": "ADDRESS",
+    "ADDRESS_AR": "ADDRESS",
+    "ZIP5": "POSTCODE",
+    "ZIP9": "POSTCODE",
+    "PIN": "POSTCODE",
+    "DOB": "DATE_OF_BIRTH",
+    "DAYMONTH": "DATE_OF_BIRTH",
+    "NHS": "NATIONAL_ID",
     **dict.fromkeys(("NINO", "EMIRATES", "VOTER", "SIN", "IQAMA", "NPI"), "NATIONAL_ID"),
 }
 # What a recogniser without smart formatting leaves out.
@@ -153,9 +164,7 @@ def main() -> int:
     """Write both halves."""
     made = list(make())
     for split in ("build", "held_out"):
-        lines = [
-            json.dumps(asdict(u), ensure_ascii=False) + "\n" for u in made if u.split == split
-        ]
+        lines = [json.dumps(asdict(u), ensure_ascii=False) + "\n" for u in made if u.split == split]
         (DATA / f"{split}.jsonl").write_text("".join(lines), encoding="utf-8")
     return 0
 

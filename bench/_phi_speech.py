@@ -4,36 +4,42 @@ from __future__ import annotations
 
 from random import Random
 
-ONES = "zero one two three four five six seven eight nine".split()
-_TEENS = (
-    "ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen".split()
-)
-_TENS = "_ _ twenty thirty forty fifty sixty seventy eighty ninety".split()
-_ORDINALS = (
+
+def listed(words: str) -> list[str]:
+    """Words in order."""
+    return words.split()
+
+
+ONES = listed("zero one two three four five six seven eight nine")
+_TEENS = listed("ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen")
+_TENS = listed("_ _ twenty thirty forty fifty sixty seventy eighty ninety")
+_ORDINALS = listed(
     "_ first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth "
-    "thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth".split()
+    "thirteenth fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
 )
-_HINGLISH = "zero ek do teen char paanch chhe saat aath nau".split()
-_HINGLISH_DAYS = (
+
+_HINGLISH = listed("zero ek do teen char paanch chhe saat aath nau")
+_HINGLISH_DAYS = listed(
     "_ ek do teen char paanch chhe saat aath nau das gyarah barah terah chaudah pandrah solah "
-    "satrah atharah unnis bees ikkis bais teis chaubis pachis chabbis sattais attais".split()
+    "satrah atharah unnis bees ikkis bais teis chaubis pachis chabbis sattais attais"
 )
-_HINDI = "शून्य एक दो तीन चार पाँच छह सात आठ नौ".split()
-_HINDI_DAYS = (
-    "_ एक दो तीन चार पाँच छह सात आठ नौ दस ग्यारह बारह तेरह चौदह पंद्रह सोलह सत्रह अठारह उन्नीस बीस".split()
+
+_HINDI = listed("शून्य एक दो तीन चार पाँच छह सात आठ नौ")
+_HINDI_DAYS = listed(
+    "_ एक दो तीन चार पाँच छह सात आठ नौ दस ग्यारह बारह तेरह चौदह पंद्रह सोलह सत्रह अठारह उन्नीस बीस"
 )
-_ARABIC = "صفر واحد اثنين ثلاثة أربعة خمسة ستة سبعة ثمانية تسعة".split()
-_ARABIC_DAYS = (
-    "_ الأول الثاني الثالث الرابع الخامس السادس السابع الثامن التاسع العاشر".split()
-)
-_ARABIC_TENS_UNITS = "_ واحد اثنان ثلاثة أربعة خمسة ستة سبعة ثمانية تسعة".split()
-_NATO = (
+
+_ARABIC = listed("صفر واحد اثنين ثلاثة أربعة خمسة ستة سبعة ثمانية تسعة")
+_ARABIC_DAYS = listed("_ الأول الثاني الثالث الرابع الخامس السادس السابع الثامن التاسع العاشر")
+_ARABIC_TENS_UNITS = listed("_ واحد اثنان ثلاثة أربعة خمسة ستة سبعة ثمانية تسعة")
+_NATO = listed(
     "alpha bravo charlie delta echo foxtrot golf hotel india juliet kilo lima mike november "
-    "oscar papa quebec romeo sierra tango uniform victor whiskey x-ray yankee zulu".split()
+    "oscar papa quebec romeo sierra tango uniform victor whiskey x-ray yankee zulu"
 )
+
 _AS_IN = {
     **dict(zip("abcdefghijklmnopqrstuvwxyz", _NATO, strict=True)),
-    **dict(zip("adbmnsptk", "apple david boy mary nancy sam peter tom king".split(), strict=True)),
+    **dict(zip("adbmnsptk", listed("apple david boy mary nancy sam peter tom king"), strict=True)),
 }
 
 

@@ -7,20 +7,22 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-from bench._phi_speech import Speaker, spelled
+from bench._phi_speech import Speaker, listed, spelled
 
 DATA = Path(__file__).parents[1] / "data" / "spoken_phi"
 _POOLS: dict[str, list[str]] = json.loads((DATA / "values.json").read_text())
-_SUFFIXES = (
-    "Street Street Road Avenue Avenue Lane Drive Court Boulevard Way Place Terrace Close".split()
+_SUFFIXES = listed(
+    "Street Street Road Avenue Avenue Lane Drive Court Boulevard Way Place Terrace Close"
 )
-_MONTHS = (
-    "January February March April May June July August September October November December".split()
+
+_MONTHS = listed(
+    "January February March April May June July August September October November December"
 )
-_MONTHS_HI = "जनवरी फ़रवरी मार्च अप्रैल मई जून जुलाई अगस्त सितंबर अक्टूबर नवंबर दिसंबर".split()
-_MONTHS_AR = "يناير فبراير مارس أبريل مايو يونيو يوليو أغسطس سبتمبر أكتوبر نوفمبر ديسمبر".split()
-_DOMAINS = "gmail.com gmail.com yahoo.com outlook.com hotmail.com yahoo.co.in icloud.com".split()
-_SITES = "linkedin.com/in/ facebook.com/ instagram.com/ github.com/".split()
+
+_MONTHS_HI = listed("जनवरी फ़रवरी मार्च अप्रैल मई जून जुलाई अगस्त सितंबर अक्टूबर नवंबर दिसंबर")
+_MONTHS_AR = listed("يناير فبراير مارس أبريل مايو يونيو يوليو أغسطس سبتمبر أكتوبر نوفمبر ديسمبر")
+_DOMAINS = listed("gmail.com gmail.com yahoo.com outlook.com hotmail.com yahoo.co.in icloud.com")
+_SITES = listed("linkedin.com/in/ facebook.com/ instagram.com/ github.com/")
 
 
 class Values:
@@ -204,7 +206,9 @@ class Values:
         return self._speak.code("".join(groups))
 
     def _vin(self) -> str:
-        return self._code("1" + self._letters(4) + self._digits(2) + self._letters(2) + self._digits(8))
+        return self._code(
+            "1" + self._letters(4) + self._digits(2) + self._letters(2) + self._digits(8)
+        )
 
     def _device(self) -> str:
         shape = self._rng.choice((0, 1, 2))
@@ -290,7 +294,11 @@ class Values:
         return self._rng.choice(
             (
                 *(f"{month + 1:02}/{day:02}/{year}", f"{day:02}-{month + 1:02}-{year}"),
-                *(f"{name} {day}, {year}", f"{day} {name} {year}", f"{year}-{month + 1:02}-{day:02}"),
+                *(
+                    f"{name} {day}, {year}",
+                    f"{day} {name} {year}",
+                    f"{year}-{month + 1:02}-{day:02}",
+                ),
                 f"{name[:3]} {day} {year}",
             )
         )

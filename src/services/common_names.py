@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-GIVEN = frozenset(
-    """
+from src.services.word_lists import words_of
+
+GIVEN = words_of("""
     aaron abdul abdullah abigail adam adrian ahmad ahmed aisha ajay akash albert alejandro alex alexander
     alexandra alexis ali alice alicia alison allison amanda amelia amina amir amit amy ananya andrea andrew
     angela anil anita anjali anna anne anthony antonio anusha arjun arthur arun asha ashley ashok austin
@@ -33,20 +34,16 @@ GIVEN = frozenset(
     tara taylor teresa terry theresa thomas tiffany timothy tina todd toni tracy tyler uma usha vanessa veena
     venkat veronica victor victoria vijay vikram vincent vinod virginia vivek wahid walter wayne wendy
     william xavier yasmin yusuf zachary zainab zara zoe
-    """.split()
-)
+    """)
 
-FAMILY_AFTER_GIVEN = frozenset(
-    """
+FAMILY_AFTER_GIVEN = words_of("""
     baker banks black brown carpenter cook day fisher fox french glass gray grey green hall hill hunter
     king knight lane long love may moore moss north page park price rich rose savage sharp short stone
     swift west white wise wolf wood woods wright young
-    """.split()
-)
+    """)
 """Family names that are other words unless a given name stands before them."""
 
-FAMILY = frozenset(
-    """
+FAMILY = words_of("""
     adams agarwal aggarwal ahmed allen alvarez anderson bailey banerjee barnes bennett bhatt bhatia
     brooks bryant campbell carter castillo chatterjee chaudhary chen chopra chowdhury clark collins cooper
     cruz das davis desai deshpande diaz dutta edwards evans fernandez fernandes flores foster garcia
@@ -58,5 +55,4 @@ FAMILY = frozenset(
     roberts robinson rodriguez rogers ross russell sanchez sanders saxena sethi shah sharma shetty shukla
     siddiqui singh sinha smith srinivasan stewart subramanian sullivan swamy tanaka taylor thakur thomas
     thompson torres tripathi trivedi turner varma verma walker watson williams wilson wright yadav yamamoto
-    """.split()
-)
+    """)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-COMMON = frozenset(
-    """
+from src.services.word_lists import words_of
+
+COMMON = words_of("""
     a able about above access account across actual actually add address admin after afternoon again age
     ago agree ah ahead all allergic allergies allergy allow almost alone along already alright also always
     am amount an and another answer any anybody anymore anyone anything anyway apart app apply appointment
@@ -80,5 +81,4 @@ COMMON = frozenset(
     रही रहे हूँ जी नहीं हाँ हां लीजिए लिख दीजिए कीजिए कृपया नमस्ते बता ठीक मुझे लिखा कार्ड नंबर काम कर
     في من على إلى الى عن مع هذا هذه أنا انا هو هي نحن أنت و أو لا نعم رقم اسمي اسم عندي أريد اريد موعد موعدا
     مرحبا السيد السيدة الدكتور الدكتورة عيادة مريض هل كان كانت منذ قبل بعد فضلك لو سمحت وأريد واسمي ورقمي
-    """.split()
-)
+    """)

@@ -19,6 +19,7 @@ from src.services.identifier_cues import (
 )
 from src.services.spans import Span
 from src.services.spoken_forms import Word
+from src.services.word_lists import words_of
 
 BARE_DIGITS = 7
 """A row of digits this long identifies whatever is said about it."""
@@ -29,13 +30,21 @@ _LOOSE_WORDS = 2
 _LONG_CODE = 6
 _MAX_GAP_WORDS = 4
 _GAP = re.compile(r"[\s,.\-\u2010-\u2015/()+#_;…]{0,6}")
-_FILLERS = frozenset(
+_FILLERS = words_of(
     "uh um er erm hmm ah no sorry wait then dash hyphen space slash plus mean and actually rather matlab "
-    "nahi underscore umm uhh".split()
+    "nahi underscore umm uhh"
 )
 _YEARS = re.compile(r"(?:19|20)\d\d")
-_MIN_WITH_CUE = {"POSTCODE": 5, "PAN": 4, "DATE_OF_BIRTH": 4, "MRN": 4, "DEVICE": 5, "PHONE": 4}
-_BEFORE_CODES = (GLUE | {phrase[-1] for phrase in CUES}) - {"a", "the", "to", "on", "at", "in", "me"}
+_MIN_WITH_CUE = {"POSTCODE": 5, "PAN": 4, "DATE_OF_BIRTH": 4, "MRN": 4, "DEVICE": 5, "IP": 6}
+_BEFORE_CODES = (GLUE | {phrase[-1] for phrase in CUES}) - {
+    "a",
+    "the",
+    "to",
+    "on",
+    "at",
+    "in",
+    "me",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +120,9 @@ def _is_part(text: str, words: Sequence[Word], at: int) -> bool:
     return any(
         0 <= near < len(words)
         and words[near].kind in ("digits", "mixed", "letters")
-        and _GAP.fullmatch(text[min(word.end, words[near].end) : max(word.start, words[near].start)])
+        and _GAP.fullmatch(
+            text[min(word.end, words[near].end) : max(word.start, words[near].start)]
+        )
         for near in (at - 1, at + 1)
     )
 
@@ -121,9 +132,8 @@ def _next_part(text: str, words: Sequence[Word], at: int) -> int | None:
     for ahead in range(at, min(at + _MAX_GAP_WORDS + 1, len(words))):
         if not _GAP.fullmatch(text[words[ahead - 1].end : words[ahead].start]):
             return None
-        if words[ahead].kind == "letters" and words[ahead].text == "i" and ahead + 1 < len(words):
-            if words[ahead + 1].text == "mean":
-                continue
+        if words[ahead].text == "i" and ahead + 1 < len(words) and words[ahead + 1].text == "mean":
+            continue
         if _is_part(text, words, ahead):
             between = [w.text for w in words[at:ahead]]
             return None if between in (["and"], ["no"]) else ahead
@@ -167,10 +177,8 @@ def _fits(label: str, code: Code) -> bool:
         return code.letters == 0 and 4 <= size <= 8 and not _YEARS.fullmatch(code.text)
     if label == "PAN":
         return 4 <= size <= 12
-    if label in ("IP",):
-        return code.digits >= 6
     if code.letters and code.digits < 2:
-        return label in ("MEMBER_ID",) and size >= 3 and code.letters <= 4
+        return label == "MEMBER_ID" and 3 <= size <= 5
     return size >= _MIN_WITH_CUE.get(label, 4)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from src.services.word_lists import words_of
+
 _PHRASES: Mapping[str, str] = {
     "PHONE": (
         "phone|phone number|telephone|mobile|mobile number|cell|cell number|cellphone|callback|"
@@ -93,7 +95,7 @@ CUES: Mapping[tuple[str, ...], str] = {
 }
 LONGEST_CUE = max(map(len, CUES))
 
-GLUE = frozenset(
+GLUE = words_of(
     "is are was it it's its that's that the a my me mine's mine number numbers no no. code id i'd so um "
     "uh er hmm okay ok yes yeah sure well like be to at on says say said reads read read: in with of "
     "ending ends end last first four digits digit should would will be being as and then here here's "
@@ -101,11 +103,11 @@ GLUE = frozenset(
     "hai h hain ka ki ke ko pe par mein me mera meri likho likhiye likha hua ji haan ye yeh wo woh naya "
     "aakhri chaar ank number starts start begins have got which uses use used now would've please "
     "है हैं का की के को पर में नंबर मेरा मेरी यह ये जी लिख हाँ هو هي رقم على في الخاص بي رقمي no' nos "
-    "please: saying has gave written down write".split()
+    "please: saying has gave written down write"
 )
 """Words that may stand between a cue and its number however short that is."""
 
-UNITS_OF_MEASURE = frozenset(
+UNITS_OF_MEASURE = words_of(
     "dollar dollars dollar's bucks cents euro euros pound pounds rupee rupees rupaye rupay rs usd inr aed "
     "dirham dirhams percent per cent mg milligram milligrams mcg g gram grams ml litre litres liter "
     "liters unit units iu minute minutes min mins hour hours second seconds day days week weeks month "
@@ -114,6 +116,6 @@ UNITS_OF_MEASURE = frozenset(
     "kilometre kilometres meter meters metre metres feet foot inch inches kilo kilos kg lbs cup cups "
     "million billion lakh lakhs crore crores thousand items pieces orders copies downloads calories "
     "steps baje ghante ghanta din hafte mahine saal minat goli bar baar log रुपये रुपए दिन घंटे साल बजे "
-    "गोली बार درهم ريال دولار سنة سنوات يوم أيام ساعة دقيقة حبة مرة شهر أشهر".split()
+    "गोली बार درهم ريال دولار سنة سنوات يوم أيام ساعة دقيقة حبة مرة شهر أشهر"
 )
-CURRENCY_BEFORE = frozenset("rs rupees usd inr aed eur gbp".split())
+CURRENCY_BEFORE = words_of("rs rupees usd inr aed eur gbp")

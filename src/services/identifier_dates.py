@@ -9,20 +9,21 @@ from src.services.identifier_codes import codes, cue_near
 from src.services.identifier_cues import UNITS_OF_MEASURE
 from src.services.spans import Span
 from src.services.spoken_forms import Word
+from src.services.word_lists import words_of
 
 OLDEST_PLAIN_AGE = 89
 """Ages above it identify (HIPAA Safe Harbor, 45 CFR 164.514(b)(2)(i)(C))."""
 _OLDEST = 120
 
-_MONTHS = frozenset(
+_MONTHS = words_of(
     "january february march april may june july august september october november december jan feb mar "
     "apr jun jul aug sep sept oct nov dec janvari janwari farvari mai julai agast sitambar aktubar "
     "navambar disambar जनवरी फ़रवरी फरवरी मार्च अप्रैल मई जून जुलाई अगस्त सितंबर सितम्बर अक्टूबर अक्तूबर "
     "नवंबर नवम्बर दिसंबर दिसम्बर يناير فبراير مارس أبريل ابريل إبريل مايو يونيو يوليو أغسطس اغسطس سبتمبر "
-    "أكتوبر اكتوبر نوفمبر ديسمبر".split()
+    "أكتوبر اكتوبر نوفمبر ديسمبر"
 )
 _VERBS = frozenset({"may", "march", "mar"})
-_SUBJECTS = frozenset("i you we he she it they that this who and".split())
+_SUBJECTS = words_of("i you we he she it they that this who and")
 _LINKS = frozenset({"of", "the", "من", "ki", "ke"})
 _NUMERIC = re.compile(
     r"(?<![0-9./-])(?:[0-9]{1,2}([/.-])[0-9]{1,2}\1(?:[0-9]{4}|[0-9]{2})|[0-9]{4}([/-])[0-9]{1,2}\2[0-9]{1,2})(?![0-9]|[./-][0-9])"
@@ -30,20 +31,18 @@ _NUMERIC = re.compile(
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 _BIRTH_WORDS = 8
 
-_AGE_AFTER = frozenset(
-    "years year year's yrs yr saal sal साल वर्ष سنة عاما عام سنوات".split()
-)
-_AGE_AFTER_NEXT = frozenset("old of young ki ka ke के की का".split())
-_AGE_BEFORE = frozenset(
+_AGE_AFTER = words_of("years year year's yrs yr saal sal साल वर्ष سنة عاما عام سنوات")
+_AGE_AFTER_NEXT = words_of("old of young ki ka ke के की का")
+_AGE_BEFORE = words_of(
     "age aged turned turning turns i'm he's she's umar umr उम्र عمره عمرها عمري عمر grandpa's grandma's "
-    "mother's father's mom's dad's".split()
+    "mother's father's mom's dad's"
 )
-_AGE_LINKS = frozenset(
-    "is was of at be will now almost nearly about just am already only over जدتي hai em".split()
+_AGE_LINKS = words_of(
+    "is was of at be will now almost nearly about just am already only over जدتي hai em"
 )
-_PEOPLE = frozenset(
+_PEOPLE = words_of(
     "i he she who mother father grandmother grandfather grandma grandpa mom dad mum aunt uncle patient "
-    "wife husband nana nani dada dadi neighbor neighbour lady man woman".split()
+    "wife husband nana nani dada dadi neighbor neighbour lady man woman"
 )
 
 
@@ -135,7 +134,7 @@ def _numeric(text: str, words: Sequence[Word]) -> list[Span]:
 
 
 def _slashed(text: str, words: Sequence[Word]) -> list[Span]:
-    """ "Oh three slash twelve slash eighty one"."""
+    """As in "Oh three slash twelve slash eighty one"."""
     found = []
     for code in codes(text, words):
         row = words[code.first : code.last]
@@ -148,8 +147,10 @@ def _slashed(text: str, words: Sequence[Word]) -> list[Span]:
 def _is_age(words: Sequence[Word], at: int) -> bool:
     after = [w.text for w in words[at + 1 : at + 3]] + ["", ""]
     if after[0] in _AGE_AFTER:
-        return after[1] in _AGE_AFTER_NEXT or after[0] not in ("years", "saal", "साल") or _told(
-            words, at
+        return (
+            after[1] in _AGE_AFTER_NEXT
+            or after[0] not in ("years", "saal", "साल")
+            or _told(words, at)
         )
     return after[0] not in UNITS_OF_MEASURE and _told(words, at)
 

@@ -9,18 +9,19 @@ from src.services.common_words import COMMON
 from src.services.identifier_cues import UNITS_OF_MEASURE
 from src.services.spans import Span
 from src.services.spoken_forms import Word
+from src.services.word_lists import words_of
 
-_STREETS = frozenset(
+_STREETS = words_of(
     "street st road rd avenue ave lane ln drive dr court ct boulevard blvd way place pl terrace close "
     "crescent highway hwy parkway square circle trail row walk grove gardens mews nagar marg colony "
-    "chowk gali ganj vihar puram layout enclave path bazaar नगर मार्ग गली कॉलोनी चौक विहार रोड".split()
+    "chowk gali ganj vihar puram layout enclave path bazaar नगर मार्ग गली कॉलोनी चौक विहार रोड"
 )
 _HOUSES = (
     ("flat", "number"), ("flat", "no"), ("flat",), ("house", "number"), ("house", "no"), ("h", "no"),
     ("plot", "number"), ("plot", "no"), ("plot",), ("door", "number"), ("makaan", "number"),
     ("makan", "number"), ("मकान", "नंबर"), ("फ्लैट", "नंबर"), ("घर", "नंबर"),
 )  # fmt: skip
-_UNITS = frozenset("apartment apt unit suite ste floor flat block sector phase room building tower".split())
+_UNITS = words_of("apartment apt unit suite ste floor flat block sector phase room building tower")
 _MAX_NAME = 4
 _MAX_NUMBER = 6
 _MAX_AREA = 6
@@ -48,7 +49,7 @@ def find_places(text: str, words: Sequence[Word]) -> list[Span]:
 
 
 def _street(words: Sequence[Word], at: int) -> tuple[int, int] | None:
-    """ "Four eighty two hanson street apartment four b larsonfort"."""
+    """As in "Four eighty two hanson street apartment four b larsonfort"."""
     number = at - 1
     while number >= 0 and at - number <= _MAX_NAME and words[number].kind == "word":
         if words[number].text in UNITS_OF_MEASURE | {"on", "at", "the", "in", "is", "and", "to"}:
@@ -95,7 +96,7 @@ def _counts(words: Sequence[Word], at: int) -> bool:
 
 
 def _house(words: Sequence[Word], at: int) -> tuple[int, int] | None:
-    """ "Flat three oh two, gandhi nagar, surat"."""
+    """As in "Flat three oh two, gandhi nagar, surat"."""
     for lead in _HOUSES:
         number = at + len(lead)
         if tuple(w.text for w in words[at:number]) != lead:

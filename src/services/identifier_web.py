@@ -9,21 +9,22 @@ from src.services.common_names import FAMILY_AFTER_GIVEN, GIVEN
 from src.services.common_words import COMMON
 from src.services.spans import Span
 from src.services.spoken_forms import Word
+from src.services.word_lists import words_of
 
-_TLDS = frozenset(
+_TLDS = words_of(
     "com org net in co edu gov io ai uk us me info biz app dev ae sa au ca de fr health care clinic "
-    "कॉम इन كوم".split()
+    "कॉम इन كوم"
 )
-_TYPED_TLDS = "com|org|net|in|co|edu|gov|io|ai|uk|us|me|info|biz|app|dev|ae|sa|au|ca|de|fr|health|care|clinic"
+_TYPED_TLDS = (
+    "com|org|net|in|co|edu|gov|io|ai|uk|us|me|info|biz|app|dev|ae|sa|au|ca|de|fr|health|care|clinic"
+)
 _DOTS = frozenset({"dot", "period", "डॉट", "دوت", "نقطة"})
 _JOINERS = _DOTS | {"dash", "hyphen", "underscore", "minus", "डैश", "plus"}
 _ATS = frozenset({"at", "एट", "آت", "ات"})
 _MAX_WORDS = 24
 _MAX_PLAIN = 2
 
-_EMAIL = re.compile(
-    r"(?<![\w.+-])[\w.+'-]{1,64} ?@ ?[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}"
-)
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+'-]{1,64} ?@ ?[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
 _URL = re.compile(
     rf"(?:https?://|www\.)[^\s,;<>\"]{{1,300}}|(?<![\w@.-])[a-z0-9-]{{1,63}}(?:\.[a-z0-9-]{{1,63}}){{0,3}}\.(?:{_TYPED_TLDS})(?![\w-])(?:/[^\s,;<>\"]{{0,300}})?",
     re.IGNORECASE,
@@ -75,9 +76,9 @@ def _name_start(words: Sequence[Word], at: int, *, floor: int) -> int:
             at -= 2
         elif before.text in _ATS or before.text in _JOINERS:
             break
-        elif before.kind == "letters" and (before.text not in ("a", "i") or here.kind == "letters"):
-            at -= 1
-        elif before.kind in ("digits", "mixed"):
+        elif (
+            before.kind == "letters" and (before.text not in ("a", "i") or here.kind == "letters")
+        ) or before.kind in ("digits", "mixed"):
             at -= 1
         elif plain < _MAX_PLAIN and _is_name_word(words, at - 1):
             plain += 1
@@ -101,11 +102,13 @@ def _at_sign(words: Sequence[Word], first: int) -> int | None:
         return first - 3
     if before[-2:] == ["at", "rate"]:
         return first - 2
-    return first - 1 if before and before[-1] in _ATS and _names_somebody(words, first - 2) else None
+    return (
+        first - 1 if before and before[-1] in _ATS and _names_somebody(words, first - 2) else None
+    )
 
 
 def _names_somebody(words: Sequence[Word], at: int) -> bool:
-    """ "I am at example dot com" is no e-mail address."""
+    """As in "I am at example dot com" is no e-mail address."""
     return at >= 0 and (words[at].kind != "word" or words[at].text not in COMMON)
 
 
@@ -113,9 +116,11 @@ def _past_scheme(words: Sequence[Word], first: int) -> int:
     """Where the link begins, with "w w w dot" and "h t t p s colon slash slash"."""
     while first > 0:
         before = words[first - 1].text
-        if before in ("www", "http", "https", "colon", "slash") or before in _DOTS:
-            first -= 1
-        elif words[first - 1].kind == "letters" and before in "wtphs":
+        if (
+            before in ("www", "http", "https", "colon", "slash")
+            or before in _DOTS
+            or (words[first - 1].kind == "letters" and before in "wtphs")
+        ):
             first -= 1
         else:
             break
@@ -128,9 +133,7 @@ def _past_path(words: Sequence[Word], last: int) -> int:
         while last < len(words):
             if words[last].text in _JOINERS and last + 1 < len(words):
                 last += 2
-            elif words[last].kind in ("digits", "mixed"):
-                last += 1
-            elif _is_next_path_word(words, last):
+            elif words[last].kind in ("digits", "mixed") or _is_next_path_word(words, last):
                 last += 1
             else:
                 break

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from src.services.word_lists import words_of
+
 
 def _numbered(first: int, words: str) -> dict[str, int]:
     return {
@@ -18,7 +20,8 @@ ZEROS_IN_NUMBERS = frozenset({"oh", "o"})
 UNITS = {
     **_numbered(0, "zero|nought|naught one two three four five six seven eight nine"),
     **_numbered(
-        0, "shunya|shoonya ek do teen|tin char|chaar panch|paanch|paach chhe|chhah|cheh saat aath nau"
+        0,
+        "shunya|shoonya ek do teen|tin char|chaar panch|paanch|paach chhe|chhah|cheh saat aath nau",
     ),
     **_numbered(0, "शून्य|ज़ीरो|जीरो|सिफर एक दो तीन चार पाँच|पांच छह|छः|छे सात आठ नौ"),
     **_numbered(
@@ -26,7 +29,10 @@ UNITS = {
         "صفر واحد|واحدة اثنان|اثنين|إثنان|إثنين|اتنين ثلاثة|ثلاث|تلاتة أربعة|اربعة|أربع|اربع "
         "خمسة|خمس ستة|ست سبعة|سبع ثمانية|ثماني|تمانية تسعة|تسع",
     ),
-    **_numbered(0, "sifr wahid ithnan|ithnain thalatha arbaa|arbaah khamsa sitta sabaa|sabaah thamania|thamaniya tisaa|tisah"),
+    **_numbered(
+        0,
+        "sifr wahid ithnan|ithnain thalatha arbaa|arbaah khamsa sitta sabaa|sabaah thamania|thamaniya tisaa|tisah",
+    ),
 }
 
 TEENS = {
@@ -45,10 +51,23 @@ TEENS = {
         "दस ग्यारह बारह तेरह चौदह पंद्रह|पन्द्रह सोलह सत्रह अठारह उन्नीस बीस इक्कीस बाईस तेईस चौबीस "
         "पच्चीस छब्बीस सत्ताईस अट्ठाईस उनतीस तीस इकतीस|इकत्तीस",
     ),
-    **_numbered(90, "nabbe|nabbey ikyanve|ikyanave bayanve|baanve tiranve|teranve chauranve pachanve|panchanve chhiyanve sattanve atthanve|anthanve ninyanve|ninyanave"),
+    **_numbered(
+        90,
+        "nabbe|nabbey ikyanve|ikyanave bayanve|baanve tiranve|teranve chauranve pachanve|panchanve chhiyanve sattanve atthanve|anthanve ninyanve|ninyanave",
+    ),
     **_numbered(90, "नब्बे इक्यानवे बानवे|बयानवे तिरानवे चौरानवे पंचानवे|पचानवे छियानवे सत्तानवे अट्ठानवे निन्यानवे"),
-    **{"chalis": 40, "pachas": 50, "saath": 60, "sattar": 70, "assi": 80},
-    **{"चालीस": 40, "पचास": 50, "साठ": 60, "सत्तर": 70, "अस्सी": 80, "عشرة": 10, "عشر": 10},
+    "chalis": 40,
+    "pachas": 50,
+    "saath": 60,
+    "sattar": 70,
+    "assi": 80,
+    "चालीस": 40,
+    "पचास": 50,
+    "साठ": 60,
+    "सत्तर": 70,
+    "अस्सी": 80,
+    "عشرة": 10,
+    "عشر": 10,
 }
 """Words for ten and more that take no unit after them."""
 
@@ -82,8 +101,14 @@ ORDINALS = {
 }
 
 REPEATS = {
-    **{"double": 2, "triple": 3, "treble": 3, "quadruple": 4, "dabal": 2},
-    **{"डबल": 2, "ट्रिपल": 3, "دبل": 2},
+    "double": 2,
+    "triple": 3,
+    "treble": 3,
+    "quadruple": 4,
+    "dabal": 2,
+    "डबल": 2,
+    "ट्रिपल": 3,
+    "دبل": 2,
 }
 
 AMBIGUOUS = frozenset(
@@ -91,15 +116,11 @@ AMBIGUOUS = frozenset(
 )
 """Hindi numbers that are other words in English: numbers only beside a Hindi number."""
 
-HINDI_IN_LATIN = frozenset(
-    word
-    for word in (*UNITS, *TEENS, "sau", "hazaar", "hazar")
-    if word.isascii()
-    and word
-    not in (
-        *("zero nought naught one two three four five six seven eight nine ten eleven").split(),
-        *("twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen").split(),
-        *("sifr wahid ithnan ithnain thalatha arbaa arbaah khamsa sitta sabaa sabaah").split(),
-        *("thamania thamaniya tisaa tisah").split(),
-    )
+_ENGLISH_OR_ARABIC = words_of(
+    "zero nought naught one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
+    "fifteen sixteen seventeen eighteen nineteen sifr wahid ithnan ithnain thalatha arbaa arbaah khamsa "
+    "sitta sabaa sabaah thamania thamaniya tisaa tisah"
+)
+HINDI_IN_LATIN = frozenset(w for w in (*UNITS, *TEENS, *HUNDREDS, *THOUSANDS) if w.isascii()) - (
+    _ENGLISH_OR_ARABIC | {"hundred", "thousand"}
 )

@@ -2,53 +2,62 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 
 from src.services.common_names import FAMILY, FAMILY_AFTER_GIVEN, GIVEN
 from src.services.common_words import COMMON
 from src.services.number_words import ORDINALS, TEENS, TENS, UNITS
 from src.services.spans import Span
-from src.services.spoken_forms import Word
+from src.services.spoken_forms import Word, written_form
+from src.services.word_lists import phrases_of, words_of
 
 _MAX_NAME = 4
+_MAX_TERM = 6
 
-_STRONG = {
-    tuple(phrase.split())
-    for phrase in (
-        "my name is|my name's|name is|name's|full name is|first name|first name is|last name|surname|"
-        "last name is|surname is|family name|family name is|the name|the name is|under the name|"
-        "under the name of|patient's name is|patient name is|on behalf of|behalf of my mother|"
-        "you can call me|just call me|put it down as|mera naam|naam|patient ka naam|ka naam|"
-        "मेरा नाम|नाम|اسمي|اسمي هو|الاسم|السيد|السيدة|الدكتور|الدكتورة"
-    ).split("|")
-}
-"""Whatever follows and is no everyday word is a name."""
-_TITLES = frozenset("mr mrs ms miss dr mister missus prof professor doctor sir madam nurse".split())
-_WEAK = {
-    tuple(phrase.split())
-    for phrase in (
-        "i'm|i am|this is|it's|it is|that's|call me|ask for|speak to|speak with|speaking to|husband|"
-        "wife|mother|father|son|daughter|brother|sister|friend|dad|mom|mum|main|मैं|أنا|انا|is|hello|hi|"
-        "hey|aunt|uncle|neighbor|patient|here's"
-    ).split("|")
-}
-"""A name follows only if it looks like one, or if what comes after says so."""
-_SAID_AFTER = {
-    tuple(phrase.split())
-    for phrase in (
-        "speaking|calling|here|bol raha|bol rahi|baat kar|bolta|bolti|बोल रहा|बोल रही|बात कर|on the line|"
-        "from accounts|من عيادة"
-    ).split("|")
-}
-_SPELLERS = frozenset(
-    "spell spelled spelling spelt spells name naam surname write letters नाम it's that's is firstname".split()
+_STRONG = phrases_of(
+    "my name is|my name's|name is|name's|full name is|first name|first name is|last name|surname|"
+    "last name is|surname is|family name|family name is|the name|the name is|under the name|"
+    "under the name of|patient's name is|patient name is|on behalf of|behalf of my mother|"
+    "you can call me|just call me|put it down as|mera naam|naam|patient ka naam|ka naam|"
+    "मेरा नाम|नाम|اسمي|اسمي هو|الاسم|السيد|السيدة|الدكتور|الدكتورة"
 )
-_PARTICLES = frozenset("de da del van von der bin ibn al el la le بن بنت بني بنو أبو ابو ذي عبد".split())
+"""Whatever follows and is no everyday word is a name."""
+_TITLES = words_of("mr mrs ms miss dr mister missus prof professor doctor sir madam nurse")
+_WEAK = phrases_of(
+    "i'm|i am|this is|it's|it is|that's|call me|ask for|speak to|speak with|speaking to|husband|"
+    "wife|mother|father|son|daughter|brother|sister|friend|dad|mom|mum|main|मैं|أنا|انا|is|hello|hi|"
+    "hey|aunt|uncle|neighbor|patient|here's"
+)
+"""A name follows only if it looks like one, or if what comes after says so."""
+_SAID_AFTER = phrases_of(
+    "speaking|calling|here|bol raha|bol rahi|baat kar|bolta|bolti|बोल रहा|बोल रही|बात कर|on the line|"
+    "from accounts|من عيادة"
+)
+_SPELLERS = words_of(
+    "spell spelled spelling spelt spells name naam surname write letters नाम it's that's is firstname"
+)
+_PARTICLES = words_of("de da del van von der bin ibn al el la le بن بنت بني بنو أبو ابو ذي عبد")
 _NUMBERS = frozenset((*UNITS, *TEENS, *TENS, *ORDINALS))
 
 
-def find_names(text: str, words: Sequence[Word], allowed: Set[str]) -> list[Span]:
-    """Names of people; `allowed` are terms that are none whatever stands before them."""
+def allowed_places(words: Sequence[Word], allowed: Set[str]) -> set[int]:
+    """Places of the words that belong to an allowed term; `allowed` is as `allow_list` gives it."""
+    longest = max((term.count(" ") + 1 for term in allowed), default=0)
+    places: set[int] = set()
+    for at in range(len(words)):
+        for size in range(1, min(longest, _MAX_TERM, len(words) - at) + 1):
+            if " ".join(w.text for w in words[at : at + size]) in allowed:
+                places.update(range(at, at + size))
+    return places
+
+
+def allow_list(terms: Iterable[str]) -> frozenset[str]:
+    """Terms in the form they are compared in: lower case, words apart, without punctuation."""
+    return frozenset(" ".join(w.text for w in written_form(term)) for term in terms)
+
+
+def find_names(text: str, words: Sequence[Word], allowed: Set[int]) -> list[Span]:
+    """Names of people; words at the places `allowed` are none whatever stands before them."""
     finder = _Finder(text, words, allowed)
     found: list[tuple[int, int]] = []
     for at in range(len(words)):
@@ -62,7 +71,7 @@ def find_names(text: str, words: Sequence[Word], allowed: Set[str]) -> list[Span
 class _Finder:
     """Looks at one place of a text at a time."""
 
-    def __init__(self, text: str, words: Sequence[Word], allowed: Set[str]) -> None:
+    def __init__(self, text: str, words: Sequence[Word], allowed: Set[int]) -> None:
         self._text, self._words, self._allowed = text, words, allowed
         self._cased = any(w.raw[:1].isupper() for w in words)
 
@@ -77,7 +86,7 @@ class _Finder:
         return None
 
     def said_after(self, at: int) -> tuple[int, int] | None:
-        """ "Priya natarajan speaking"."""
+        """As in "Priya natarajan speaking"."""
         if not self._could_be_name(at) or not (at == 0 or self._after(at, _WEAK)):
             return None
         end = self._end(at)
@@ -126,7 +135,16 @@ class _Finder:
     def _after(self, at: int, phrases: Set[tuple[str, ...]]) -> bool:
         """Whether one of the phrases ends right before `at`, but for a filler."""
         end = at
-        while end > 0 and self._word(end - 1) in ("uh", "um", "er", "is", "it's", "sure", "haan", "my"):
+        while end > 0 and self._word(end - 1) in (
+            "uh",
+            "um",
+            "er",
+            "is",
+            "it's",
+            "sure",
+            "haan",
+            "my",
+        ):
             end -= 1
         return any(
             tuple(self._word(e - n + i) for i in range(n)) in phrases
@@ -135,7 +153,7 @@ class _Finder:
         )
 
     def _is_free(self, at: int) -> bool:
-        return self._words[at].kind == "word" and self._words[at].text not in self._allowed
+        return self._words[at].kind == "word" and at not in self._allowed
 
     def _could_be_name(self, at: int) -> bool:
         word = self._words[at]
@@ -152,7 +170,9 @@ class _Finder:
         word = self._words[at]
         if word.text in GIVEN or word.text in FAMILY:
             return True
-        return word.raw[:1].isupper() and not word.raw.isupper() and at > 0 and self._in_sentence(at)
+        return (
+            word.raw[:1].isupper() and not word.raw.isupper() and at > 0 and self._in_sentence(at)
+        )
 
     def _in_sentence(self, at: int) -> bool:
         gap = self._text[self._words[at - 1].end : self._words[at].start]
@@ -164,17 +184,19 @@ class _Finder:
         while end < len(self._words) and end - at < _MAX_NAME and self._adjoins(end):
             if not (self._could_be_name(end) or self._completes(end)):
                 break
-            if self._cased and self._words[at].raw[:1].isupper():
-                if self._words[end].raw[:1].islower() and self._word(end) not in _PARTICLES:
-                    break
+            if self._falls(at, end):
+                break
             end += 1
         return end
 
+    def _falls(self, at: int, end: int) -> bool:
+        """Whether a name in capitals ends because a word without one follows."""
+        capital = self._cased and self._words[at].raw[:1].isupper()
+        return capital and self._words[end].raw[:1].islower() and self._word(end) not in _PARTICLES
+
     def _completes(self, at: int) -> bool:
         word = self._word(at)
-        return word in _PARTICLES or (
-            word in FAMILY_AFTER_GIVEN and self._word(at - 1) in GIVEN
-        )
+        return word in _PARTICLES or (word in FAMILY_AFTER_GIVEN and self._word(at - 1) in GIVEN)
 
     def _adjoins(self, at: int) -> bool:
         return self._text[self._words[at - 1].end : self._words[at].start] in (" ", "-", " - ")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence, Set
 
@@ -11,7 +10,7 @@ from src.services.identifier_codes import find_codes
 from src.services.identifier_dates import find_ages, find_dates
 from src.services.identifier_places import find_places
 from src.services.identifier_web import find_web
-from src.services.person_names import find_names
+from src.services.person_names import allowed_places, find_names
 from src.services.spans import Span, merged
 from src.services.spoken_forms import written_form
 
@@ -19,7 +18,6 @@ TURNS_BEFORE = 3
 """Turns of the same speaker that are read along: a number spread over more is masked as each part."""
 _MAX_BEFORE_CHARS = 600
 _MAX_ROUNDS = 4
-_TAG = re.compile(r"\[[A-Z_]{2,30}\]")
 
 
 def find(
@@ -28,32 +26,35 @@ def find(
     language: str = "en",
     before: Sequence[str] = (),
     allowed: Set[str] = frozenset(),
+    recognised: Iterable[Span] = (),
 ) -> list[Span]:
-    """What identifies somebody in `text`, by rules; in order, without overlap.
-
-    Linear in the length of the text.
+    """What identifies somebody in `text`, in order and without overlap. Linear in the text's length.
 
     Args:
         text: One turn.
         language: BCP 47; number words of every supported language are always read, it only settles
             words that mean something else in another one.
         before: The speaker's last turns. What they announced or began is found in `text`.
-        allowed: Terms in lower case that are never a name.
+        allowed: Terms that are never a name, as `person_names.allow_list` gives them.
+        recognised: Spans of `text` from elsewhere; names among them are left out where allowed.
     """
     earlier = "\n".join(before[-TURNS_BEFORE:])[-_MAX_BEFORE_CHARS:]
     joined = f"{earlier}\n{text}" if earlier else text
     offset = len(joined) - len(text)
     words = written_form(joined, language=language)
+    places = allowed_places(words, allowed)
     spans = [
         *find_codes(joined, words),
         *find_dates(joined, words),
         *find_ages(joined, words),
         *find_web(joined, words),
         *find_places(joined, words),
-        *find_names(joined, words, allowed),
+        *find_names(joined, words, places),
     ]
-    moved = (Span(max(s.start - offset, 0), s.end - offset, s.label) for s in spans)
-    return merged(text, (s for s in moved if s.end > 0))
+    moved = [Span(max(s.start - offset, 0), s.end - offset, s.label) for s in spans]
+    terms = [(words[i].start - offset, words[i].end - offset) for i in sorted(places)]
+    others = (s for s in recognised if not (s.label == "NAME" and _overlaps(s, terms)))
+    return merged(text, [*(s for s in moved if s.end > 0), *others])
 
 
 def redact(
@@ -64,28 +65,24 @@ def redact(
     allowed: Set[str] = frozenset(),
     recognised: Iterable[Span] = (),
 ) -> Redaction:
-    """Mask what `find` and a recogniser found in `text`.
+    """Mask what `find` finds; the arguments are the same.
 
     Masking is repeated until nothing more is found, since a mask can move a number beside a cue:
     redacting the result again changes nothing.
-
-    Args:
-        text: One turn.
-        language: As for `find`.
-        before: As for `find`.
-        allowed: As for `find`.
-        recognised: Spans of `text` from elsewhere.
     """
     found: Counter[str] = Counter()
-    spans = merged(text, [*find(text, language=language, before=before, allowed=allowed), *recognised])
+    spans = find(text, language=language, before=before, allowed=allowed, recognised=recognised)
     for _ in range(_MAX_ROUNDS):
-        spans = [s for s in spans if not _TAG.fullmatch(text[s.start : s.end])]
         if not spans:
             break
         found.update(s.label for s in spans)
         text = _masked(text, spans)
         spans = find(text, language=language, before=before, allowed=allowed)
     return Redaction(text=text, found=dict(found))
+
+
+def _overlaps(span: Span, places: Iterable[tuple[int, int]]) -> bool:
+    return any(start < span.end and span.start < end for start, end in places)
 
 
 def _masked(text: str, spans: Sequence[Span]) -> str:

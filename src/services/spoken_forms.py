@@ -31,7 +31,7 @@ Kind = Literal["word", "digits", "letters", "mixed", "tag"]
 
 # Vowel signs and the like are no \w in Python; a word of Hindi or Arabic is in pieces without them.
 _CHAR = r"(?:[^\W_]|[\u0300-\u036f\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963])"
-_TOKEN = re.compile(rf"\[[A-Z_]{{2,30}}\]|{_CHAR}+(?:['’]{_CHAR}+)*")
+_TOKEN = re.compile(rf"\[[A-Z_]{{2,30}}\]|{_CHAR}+(?:['\u2019]{_CHAR}+)*")
 _ORDINAL_DIGITS = re.compile(r"([0-9]{1,2})(?:st|nd|rd|th)")
 _LETTER_FOR = frozenset({"for", "like", "से", "se"})
 
@@ -71,7 +71,7 @@ class _Token:
 
     def __init__(self, raw: str, start: int, end: int) -> None:
         self.raw, self.start, self.end = raw, start, end
-        self.low = _ascii_digits(raw.lower().replace("’", "'"))
+        self.low = _ascii_digits(raw.lower().replace("\u2019", "'"))
 
 
 class _Reader:
@@ -178,18 +178,22 @@ class _Reader:
         low = self._low(at)
         if low in TENS:
             unit = self._unit(at + 1)
-            return (str(TENS[low] + int(unit)), 2) if unit not in (None, "0") else (str(TENS[low]), 1)
+            return (
+                (str(TENS[low] + int(unit)), 2) if unit not in (None, "0") else (str(TENS[low]), 1)
+            )
         if low in ARABIC_TENS:
             return str(ARABIC_TENS[low]), 1
         if low in TEENS:
             return (str(TEENS[low]), 1) if self._is_number_here(at) else None
+        return self._arabic_pair(at)
+
+    def _arabic_pair(self, at: int) -> tuple[str, int] | None:
+        """A unit, or in Arabic a unit "and" a ten."""
         unit = self._unit(at)
-        if unit is None:
-            return None
         following = self._low(at + 1)
-        if following.startswith("و") and following[1:] in ARABIC_TENS:
+        if unit is not None and following.startswith("و") and following[1:] in ARABIC_TENS:
             return str(ARABIC_TENS[following[1:]] + int(unit)), 2
-        return unit, 1
+        return None if unit is None else (unit, 1)
 
     def _unit(self, at: int) -> str | None:
         value = UNITS.get(self._low(at))
