@@ -21,10 +21,8 @@ IN_SCOPE = "owner_id = $1 AND knowledge_base_id = ANY($2::text[])"
 # as "refund". The question is reduced to stems in every way that the documents in scope were.
 _SEARCH_WORDS = f"""
 WITH used AS (
-    SELECT config, sum(chunks) OVER () AS total FROM (
-        SELECT config, sum(chunk_count) AS chunks FROM knowledge_documents
-        WHERE {IN_SCOPE} GROUP BY config
-    ) AS configs
+    SELECT config, (sum(sum(chunk_count)) OVER ())::float8 AS total
+    FROM knowledge_documents WHERE {IN_SCOPE} GROUP BY config
 ), terms AS MATERIALIZED (
     SELECT config, total, term,
         ('''' || replace(replace(term, '\\', '\\\\'), '''', '''''') || '''')::tsquery AS query
@@ -32,7 +30,7 @@ WITH used AS (
     LIMIT 64
 ), found AS (
     SELECT chunk.id, terms.config, terms.term, terms.total,
-        count(*) OVER (PARTITION BY terms.config, terms.term) AS chunks
+        (count(*) OVER (PARTITION BY terms.config, terms.term))::float8 AS chunks
     FROM terms JOIN knowledge_chunks AS chunk
         ON {IN_SCOPE} AND chunk.config = terms.config AND chunk.search @@ terms.query
 ), scores AS (

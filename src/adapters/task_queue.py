@@ -116,10 +116,10 @@ class TaskQueue:
             while not stop.is_set():
                 try:
                     await self._work(stop)
-                except* _STORE_ERRORS as errors:
-                    kinds = sorted({type(error).__name__ for error in errors.exceptions})
-                    logger.warning("job queue is away, jobs wait", extra={"errors": kinds})
+                except* _STORE_ERRORS:
+                    pass  # `_work` ends early for other reasons, too
                 if not stop.is_set():
+                    logger.warning("job queue is away, jobs wait")
                     await self._pause(stop)
 
     async def _work(self, stop: asyncio.Event) -> None:

@@ -19,8 +19,8 @@ _SEAMS = (
 """Best first; what still is too long is halved."""
 _WHOLE_SENTENCES = 2
 """Text is always cut at the first two, so that chunks begin and overlap by whole sentences."""
-_MOST_CHARS_PER_TOKEN = 64
-"""A longer stretch is cut without counting its tokens, which takes long."""
+_MOST_CHARS_PER_TOKEN = 8
+"""A longer stretch is cut without counting its tokens: tokenisers take long over one without seams."""
 
 
 @dataclass(frozen=True, kw_only=True)

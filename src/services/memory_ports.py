@@ -11,7 +11,6 @@ from src.schemas.memory import (
     MemoryEntry,
     MemoryEvent,
     MemorySettings,
-    Passage,
     PastSession,
     Redaction,
 )
@@ -162,17 +161,4 @@ class Redactor(Protocol):
         """Mask `text`; `before` are the speaker's last turns, for identifiers spread over several.
 
         Pure and thread-safe: a second or so of speech takes some milliseconds.
-        """
-
-
-class PassageIndex(Protocol):
-    """The knowledge base of agents."""
-
-    async def retrieve_passages(
-        self, query: str, *, owner_id: str, knowledge_base_ids: Sequence[str], limit: int = 4
-    ) -> list[Passage]:
-        """The passages that answer `query` best, best first.
-
-        Raises:
-            MemoryStoreError: the index failed.
         """

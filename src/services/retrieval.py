@@ -23,8 +23,6 @@ RAG_TEXT_ONLY: Final = "rag_text_only"
 RRF_K = 60
 """Cormack, Clarke, Büttcher: Reciprocal Rank Fusion outperforms Condorcet and individual Rank
 Learning Methods, SIGIR 2009: 60 did best in their pilot, and results hardly depend on it."""
-_DEPTH = 5
-"""Each ranking is read so many times deeper than asked for: what both know comes up."""
 _MAX_QUERY_CHARS = 1_000
 
 
@@ -93,12 +91,13 @@ class Retrieval:
         scope = KnowledgeScope(owner_id=owner_id, knowledge_base_ids=tuple(knowledge_base_ids))
         if not text or not scope.knowledge_base_ids:
             return Retrieved()
-        depth = limit * _DEPTH
-        searches: dict[_Ranking, _Search] = {
-            self._words: lambda: self._index.search_words(text, scope=scope, limit=depth)
-        }
-        if (embedder := self._embedder) is not None:
-            searches[self._meaning] = lambda: self._by_meaning(embedder, text, scope, depth)
+        # No ranking is read deeper than what is asked for. In a small knowledge base most passages share
+        # some word with the question, and are somewhere in the ranking by meaning: two such places would
+        # outweigh the first place of the one that answers it.
+        searches: dict[_Ranking, _Search] = {}
+        if (embedder := self._embedder) is not None:  # the first counts where scores are equal
+            searches[self._meaning] = lambda: self._by_meaning(embedder, text, scope, limit)
+        searches[self._words] = lambda: self._index.search_words(text, scope=scope, limit=limit)
         found = await self._ask(searches, budget_ms / 1000)
         return Retrieved(
             passages=fuse(found.values(), limit=limit),

@@ -73,6 +73,15 @@ async def test_what_both_rankings_know_comes_first(bench: Bench) -> None:
     assert found.degradations == ()
 
 
+async def test_meaning_counts_where_places_are_equal(bench: Bench) -> None:
+    bench.index = ScriptedSearch(words=[hit(1)], meaning=[hit(2)])
+    retrieval = Retrieval(index=bench.index, embedder=bench.embedder, clock=bench.clock)
+    found = await retrieval.retrieve_passages(
+        "refund?", owner_id="owner", knowledge_base_ids=["kb"], budget_ms=PLENTY_MS
+    )
+    assert texts(found) == ["text 2", "text 1"]
+
+
 async def test_late_embeddings_leave_the_passages_found_by_words(bench: Bench) -> None:
     bench.embedder.answers.clear()
     found = await bench.ask(budget_ms=LITTLE_MS)
