@@ -108,7 +108,7 @@ class TaskQueue:
         self._app.periodic(cron=cron, periodic_id=name)(task)
 
     async def run(self, stop: asyncio.Event) -> None:
-        """Work until `stop` is set; the jobs at hand are finished first, within `grace_s`.
+        """Work until `stop` is set; the jobs at hand are finished first, within `grace_s`. Once only.
 
         While the database is away, it is tried again after pauses.
         """

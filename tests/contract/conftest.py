@@ -29,7 +29,7 @@ from tests.contract.archives import (  # noqa: F401 - fixtures
 from tests.contract.knowledge import (  # noqa: F401 - fixtures
     knowledge_in_memory,
     knowledge_in_postgres,
-    knowledge_templates,
+    knowledge_urls,
     knowledge_without_vectors,
     library,
 )

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import psycopg
@@ -111,32 +110,32 @@ class Library:
         return sorted({hit.chunk_id: hit.text for hit in found}.values())
 
 
-@dataclass(frozen=True)
-class Templates:
-    """Migrated databases to copy, by whether they have pgvector."""
-
-    server: PostgresServer
-    with_vectors: str
-    without_vectors: str
-
-
 @pytest.fixture(scope="session")
-def knowledge_templates(postgresql: PostgresServer) -> Templates:
-    names = [postgresql.create_database(), postgresql.create_database()]
-    with psycopg.connect(postgresql.url(names[1]), autocommit=True) as connection:
-        # As a server where it is not installed: the extension cannot be created.
+def knowledge_urls(postgresql: PostgresServer) -> tuple[str, str]:
+    """A migrated database with pgvector, and one without."""
+    urls = (
+        postgresql.url(postgresql.create_database()),
+        postgresql.url(postgresql.create_database()),
+    )
+    with psycopg.connect(urls[1], autocommit=True) as connection:
+        # As on a server where it is not installed: the extension cannot be created.
         connection.execute("CREATE TYPE vector AS (taken int)")
-    for name in names:
-        migrate(postgresql.url(name))
-    return Templates(postgresql, *names)
+    for url in urls:
+        migrate(url)
+    return urls
+
+
+def emptied(url: str) -> str:
+    """The database with neither documents nor jobs."""
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("TRUNCATE knowledge_documents, procrastinate_jobs CASCADE")
+    return url
 
 
 @asynccontextmanager
-async def opened(server: PostgresServer, template: str) -> AsyncIterator[Library]:
-    """A library in a new database."""
-    name = await asyncio.to_thread(server.create_database, template=template)
-    url = server.url(name)
-    postgres = Postgres(url=url)
+async def opened(url: str) -> AsyncIterator[Library]:
+    """A library without books."""
+    postgres = Postgres(url=await asyncio.to_thread(emptied, url))
     index = PostgresKnowledge(postgres)
 
     async def ingest_later(connection: Connection, document_id: str) -> None:
@@ -150,14 +149,14 @@ async def opened(server: PostgresServer, template: str) -> AsyncIterator[Library
 
 
 @pytest.fixture
-async def knowledge_in_postgres(knowledge_templates: Templates) -> AsyncIterator[Library]:
-    async with opened(knowledge_templates.server, knowledge_templates.with_vectors) as library:
+async def knowledge_in_postgres(knowledge_urls: tuple[str, str]) -> AsyncIterator[Library]:
+    async with opened(knowledge_urls[0]) as library:
         yield library
 
 
 @pytest.fixture
-async def knowledge_without_vectors(knowledge_templates: Templates) -> AsyncIterator[Library]:
-    async with opened(knowledge_templates.server, knowledge_templates.without_vectors) as library:
+async def knowledge_without_vectors(knowledge_urls: tuple[str, str]) -> AsyncIterator[Library]:
+    async with opened(knowledge_urls[1]) as library:
         yield library
 
 
