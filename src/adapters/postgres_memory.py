@@ -77,10 +77,7 @@ ORDER BY last_message_at DESC, session_id DESC LIMIT $2
 
 
 class PostgresMemoryStore(ConversationArchive):
-    """One transaction per operation, each within `deadline_s` seconds; a purge within that per batch.
-
-    A person without an id is nobody: nothing is found, kept or deleted under it.
-    """
+    """One transaction per operation, each within `deadline_s` seconds; a purge within that per batch."""
 
     def __init__(self, *, postgres: Postgres, clock: Clock, deadline_s: float = DEADLINE_S) -> None:
         self._postgres = postgres

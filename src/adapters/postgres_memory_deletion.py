@@ -152,6 +152,8 @@ async def purge_some(connection: Connection, *, now: datetime) -> tuple[int, boo
     """Purge up to `PURGED_SESSIONS`; the number of messages and events, and whether more may wait."""
     default_days = MemorySettings().retention_days
     found = await connection.fetch(_OVERDUE, now, default_days, PURGED_SESSIONS)
+    if not found:
+        return 0, False
     sessions, kept_since = [row["session_id"] for row in found], [row["since"] for row in found]
     gone = 0
     for table in ("conversation_entries", "conversation_events"):

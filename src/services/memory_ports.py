@@ -64,6 +64,9 @@ class ConversationArchive(Protocol):
     Every method raises `MemoryStoreError` when the store fails or does not answer in time; nothing
     else is raised. Every write may be repeated without harm. What was said before a deletion that
     covers it is never stored again.
+
+    A person without an id is nobody: nothing is found, chosen or deleted under it, though what was
+    said is stored and ages.
     """
 
     async def save_conversation(
@@ -108,7 +111,10 @@ class ConversationArchive(Protocol):
         """Sessions with messages newer than their summary, and none since `idle_since`."""
 
     async def put_summary(self, session_id: str, summary: str, *, through: int) -> None:
-        """Store the summary of a session up to a sequence, unless a later one is there."""
+        """Store the summary of a session up to the message with that sequence.
+
+        Unless a later one is there, or that message is not: it was deleted while it was summarised.
+        """
 
     async def past_sessions(
         self, user_id: str, *, limit: int, exclude: str | None = None
