@@ -102,7 +102,7 @@ class ConversationArchive(Protocol):
         """Store the person's choice."""
 
     async def preferences(self, user_id: str) -> dict[str, Any]:
-        """What is remembered of the person beyond conversations: `language`, `voice` …"""
+        """What is remembered of the person beyond conversations, such as `language`."""
 
     async def put_preferences(self, user_id: str, values: Mapping[str, Any]) -> None:
         """Set preferences; others stay."""
