@@ -47,23 +47,29 @@ class Thinker:
         self._call = call
         self._meta = meta
         self._services = services
+        self._clock = call.services.sources.clock
         self._recalls: dict[str, asyncio.Task[Recall]] = {}
         self._compactor = Compactor(
             summariser=services.summariser,
             count=services.count_tokens,
-            clock=call.services.sources.clock,
+            clock=self._clock,
             background=call.background,
             max_tokens=meta.max_context_tokens,
         )
 
     async def prepared(self, context: llm.ChatContext) -> llm.ChatContext:
         """The context for a reply; whatever fails here, the caller is answered without it."""
+        began = self._clock.monotonic()
         try:
-            return await self._prepared(context)
+            prepared = await self._prepared(context)
         except Exception as error:  # noqa: BLE001 - a reply without notes is better than none
             self._call.degrade("notes_failed")
             logger.error("prompt not prepared", extra={"error": type(error).__name__})  # noqa: TRY400 - the error may quote the caller
             return context
+        took_ms = round((self._clock.monotonic() - began) * 1000, 1)
+        # With its time: most of it passes before the turn is over, where nobody waits for it.
+        logger.info("prompt prepared", extra={"took_ms": took_ms})
+        return prepared
 
     async def spoken(self, context: llm.ChatContext, message: llm.ChatMessage) -> None:
         """Write the turn before its reply starts; `context` stays as it is, unless the language changed.
@@ -79,6 +85,7 @@ class Thinker:
             self._call.degrade("turn_not_written")
             logger.error("turn not written", extra={"error": type(error).__name__})  # noqa: TRY400 - the error may quote the caller
             return
+        logger.info("turn written")
         if switch is not None:
             # What was thought and spoken ahead is in the former language: a changed context discards it.
             context.add_message(role="system", content=[self._reply_language() or _BACK])

@@ -9,6 +9,7 @@ from livekit.agents import llm
 _STAGES: Mapping[str, str] = {
     "transcription_delay": "transcript",
     "end_of_turn_delay": "end_of_turn",
+    "on_user_turn_completed_delay": "hook",
     "llm_node_ttft": "llm",
     "tts_node_ttfb": "tts",
     "playback_latency": "playback",
