@@ -67,9 +67,8 @@ def _utterance(data: dict[str, Any]) -> Utterance:
 
 def make() -> Iterator[Utterance]:
     """Every sentence twice: as a plain recogniser prints it, and with smart formatting."""
-    for group, sentences in _sentences().items():
-        ranked = sorted(sentences, key=_rank)
-        for rank, sentence in enumerate(ranked):
+    for group, sentences in _sentences():
+        for rank, sentence in enumerate(sorted(sentences, key=_rank)):
             for form in ("plain", "formatted"):
                 yield _render(group, sentence, form, half=rank % 2)
 
@@ -78,17 +77,17 @@ def _rank(sentence: str) -> str:
     return hashlib.sha256(sentence.encode()).hexdigest()
 
 
-def _sentences() -> dict[str, list[str]]:
-    groups: dict[str, list[str]] = {}
-    group = ""
-    for line in (DATA / "carriers.txt").read_text(encoding="utf-8").splitlines():
-        if line.startswith("["):
-            group = line.strip("[]")
-        elif line and not line.startswith("#"):
-            groups.setdefault(group, []).append(line)
-    harmless = (DATA / "harmless.txt").read_text(encoding="utf-8").splitlines()
-    groups[HARMLESS] = [line for line in harmless if line and not line.startswith("#")]
-    return groups
+def _sentences() -> Iterator[tuple[str, list[str]]]:
+    """Classes with their sentences, file by file: a new file leaves the halves of the others alone."""
+    for path in sorted(DATA.glob("*.txt")):
+        groups: dict[str, list[str]] = {}
+        group = HARMLESS
+        for line in path.read_text(encoding="utf-8").splitlines():
+            if line.startswith("["):
+                group = line.strip("[]")
+            elif line and not line.startswith("#"):
+                groups.setdefault(group, []).append(line)
+        yield from groups.items()
 
 
 def _render(group: str, sentence: str, form: str, *, half: int) -> Utterance:
@@ -99,7 +98,7 @@ def _render(group: str, sentence: str, form: str, *, half: int) -> Utterance:
     rng = Random(key)  # noqa: S311 - reproducible data, no secret
     typed = 0.5 if form == "formatted" else 0.0
     values = Values(rng, language=language, typed=typed, half=half)
-    turns = [_fill(turn.strip(), values, parts={}) for turn in _with_parts(body, values)]
+    turns = [_fill(turn.strip(), values) for turn in _with_parts(body, values)]
     if form == "plain":
         turns = [_plain(text, spans) for text, spans in turns]
     text, spans = turns[-1]
@@ -125,15 +124,14 @@ def _with_parts(body: str, values: Values) -> list[str]:
     return body.split("//")
 
 
-def _fill(
-    turn: str, values: Values, *, parts: dict[str, str]
-) -> tuple[str, list[tuple[int, int, str]]]:
-    del parts
+def _fill(turn: str, values: Values) -> tuple[str, list[tuple[int, int, str]]]:
     text, spans, at = "", [], 0
     for slot in re.finditer(r"\{([A-Z_0-9]+)(#last4)?(?:=([^}]*))?\}", turn):
         text += turn[at : slot.start()]
         value = slot[3] or values.parts(slot[1] + (slot[2] or ""), 1)[0]
-        if not text:
+        if value.startswith("the "):
+            text, value = f"{text}the ", value.removeprefix("the ")
+        elif not text:
             value = value[0].upper() + value[1:]
         spans.append((len(text), len(text) + len(value), _CLASS_OF.get(slot[1], slot[1])))
         text, at = text + value, slot.end()

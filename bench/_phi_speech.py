@@ -32,6 +32,11 @@ _HINDI_DAYS = listed(
 _ARABIC = listed("صفر واحد اثنين ثلاثة أربعة خمسة ستة سبعة ثمانية تسعة")
 _ARABIC_DAYS = listed("_ الأول الثاني الثالث الرابع الخامس السادس السابع الثامن التاسع العاشر")
 _ARABIC_TENS_UNITS = listed("_ واحد اثنان ثلاثة أربعة خمسة ستة سبعة ثمانية تسعة")
+_AGES = {
+    "hi": {90: "nabbe", 92: "bayanve", 93: "tiranve", 95: "pachanve", 100: "sau"},
+    "dv": {90: "नब्बे", 91: "इक्यानवे", 92: "बानवे", 93: "तिरानवे", 95: "पंचानवे", 100: "सौ"},
+    "ar": {90: "تسعون", 93: "ثلاثة وتسعون", 94: "أربعة وتسعون", 97: "سبعة وتسعون"},
+}
 _NATO = listed(
     "alpha bravo charlie delta echo foxtrot golf hotel india juliet kilo lima mike november "
     "oscar papa quebec romeo sierra tango uniform victor whiskey x-ray yankee zulu"
@@ -258,16 +263,10 @@ class Speaker:
 
     def age(self, age: int) -> str:
         """An age above 89 in words."""
-        if self._language == "ar":
-            tens, ones = divmod(age, 10)
-            if age >= 100:
-                return self.native(str(age))
-            return f"{_ARABIC_TENS_UNITS[ones]} وتسعون" if ones and tens == 9 else "تسعون"
-        if self._language == "dv":
-            words = {90: "नब्बे", 91: "इक्यानवे", 92: "बानवे", 93: "तिरानवे", 95: "पंचानवे", 100: "सौ"}
+        words = _AGES.get(self._language, {})
+        if self._language in ("ar", "dv"):
             return words.get(age) or self.native(str(age))
         if self._language == "hi":
-            words = {90: "nabbe", 92: "bayanve", 93: "tiranve", 95: "pachanve", 100: "sau"}
             return words.get(age) or self._rng.choice((str(age), self.count(age)))
         if age >= 100:
             rest = f" and {self.count(age - 100)}" if age > 100 else ""

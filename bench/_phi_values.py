@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from random import Random
 
@@ -58,7 +59,7 @@ class Values:
         sizes = {"PHONE": 10, "FAX": 10, "SSN": 9, "CARD": 16, "ACCOUNT": 10, "AADHAAR": 12}
         digits, step = self._digits(sizes[name]), sizes[name] // count
         cuts = [i * step for i in range(count)] + [sizes[name]]
-        parts = [digits[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+        parts = [digits[a:b] for a, b in pairwise(cuts)]
         return [self._number(part, (len(part),)) for part in parts]
 
     def _number(self, digits: str, groups: tuple[int, ...], join: str = " ") -> str:

@@ -50,8 +50,6 @@ logger = get_logger(__name__)
 
 MAX_CHARS = 32_000
 """What is longer is masked from there on, unread: twice what a message may hold."""
-EVERYTHING = "[REDACTED]"
-"""Stands for a text that could not be read."""
 MIN_SCORE = 0.5
 """Patterns that score less without words beside them (any eight digits as a bank account) mask prices.
 
@@ -151,7 +149,7 @@ class PresidioRedactor(Redactor):
         except Exception as error:  # noqa: BLE001 - whatever happens, nothing unread may be kept
             self.failures += 1
             logger.error("redaction failed, text masked", extra={"error": type(error).__name__})  # noqa: TRY400 - a traceback may hold the text
-            return Redaction(text=EVERYTHING, found={"REDACTED": 1})
+            return Redaction(text=privacy.EVERYTHING, found={"REDACTED": 1})
 
     def spans(self, text: str, *, language: str = "en", before: Sequence[str] = ()) -> list[Span]:
         """Where something identifies a person, in order and without overlap.
@@ -178,7 +176,9 @@ class PresidioRedactor(Redactor):
         )
         if len(read) == len(text):
             return done
-        return Redaction(text=f"{done.text}{EVERYTHING}", found={**done.found, "REDACTED": 1})
+        return Redaction(
+            text=f"{done.text}{privacy.EVERYTHING}", found={**done.found, "REDACTED": 1}
+        )
 
     def _recognised(self, text: str, language: str) -> list[Span]:
         with self._lock:

@@ -67,6 +67,14 @@ COMMON = words_of("""
     dialysis dizzy fever frustrated headache infection nausea pregnant ridiculous wonderful weird lovely
     monday tuesday thursday friday saturday sunday january february march april may june july august
     september october november december spring summer autumn winter
+    african american arab arabic argentinian asian australian austrian bangladeshi belgian brazilian
+    british bulgarian canadian chinese colombian croatian cuban czech danish dutch egyptian emirati english
+    european filipino finnish french german greek hindi hungarian indian indonesian iranian iraqi irish
+    israeli italian jamaican japanese kenyan korean latin lebanese malaysian mexican moroccan nepali
+    nigerian norwegian pakistani persian peruvian polish portuguese punjabi romanian russian saudi scottish
+    serbian spanish swedish swiss syrian tamil telugu thai turkish ukrainian urdu vietnamese welsh
+    atheist buddhist catholic christian hindu jewish jew muslim protestant sikh orthodox christmas diwali
+    easter eid hanukkah halloween holi passover ramadan thanksgiving valentine's
     uh um er erm zero three five six seven eight nine ten eleven twelve dozen hundred thousand million
     cc number's ping blocked went whitelist login check checks directly everybody's attention regarding
     against female male upstairs downstairs

@@ -17,6 +17,7 @@ from src.services.identifier_cues import (
     LONGEST_CUE,
     UNITS_OF_MEASURE,
 )
+from src.services.number_words import THOUSANDS
 from src.services.spans import Span
 from src.services.spoken_forms import Word
 from src.services.word_lists import words_of
@@ -35,6 +36,21 @@ _FILLERS = words_of(
     "nahi underscore umm uhh"
 )
 _YEARS = re.compile(r"(?:19|20)\d\d")
+_SPELLED_OUT = 6
+"""Single digits and letters said one by one: nobody says a price or a count like that."""
+_SHAPES = (
+    ("PAN", re.compile(r"[a-z]{3}[abcfghljpt][a-z][0-9]{4}[a-z]")),
+    (
+        "PLATE",
+        re.compile(
+            r"[a-z]{2}[0-9]{1,2}[a-z]{1,3}[0-9]{4}|[a-z]{2}[0-9]{2}[a-z]{3}|[0-9][a-z]{3}[0-9]{3}"
+        ),
+    ),
+    ("NATIONAL_ID", re.compile(r"[a-ceghj-prstw-z][a-ceghj-nprstw-z][0-9]{6}[a-d]")),
+)
+"""Written forms that hardly anything else has."""
+_LAST_DIGITS = words_of("last ending ends end aakhri number number's digits four नंबर ank رقم")
+_CLOCK = frozenset({"am", "pm", "a.m", "p.m"})
 _MIN_WITH_CUE = {"POSTCODE": 5, "PAN": 4, "DATE_OF_BIRTH": 4, "MRN": 4, "DEVICE": 5, "IP": 6}
 _BEFORE_CODES = (GLUE | {phrase[-1] for phrase in CUES}) - {
     "a",
@@ -162,7 +178,11 @@ def _label(text: str, words: Sequence[Word], code: Code) -> str | None:
     if cue is not None:
         label, loose, _ = cue
         long = len(code.text) >= _LONG_CODE and code.digits >= 3
-        if (loose <= (_CUE_WORDS_BACK if long else _LOOSE_WORDS)) and _fits(label, code):
+        if (
+            loose <= (_CUE_WORDS_BACK if long else _LOOSE_WORDS)
+            and _fits(label, code)
+            and not _is_year(words, code)
+        ):
             return label
     return _bare_label(words, code)
 
@@ -176,7 +196,7 @@ def _fits(label: str, code: Code) -> bool:
     if label == "DATE_OF_BIRTH":
         return code.letters == 0 and 4 <= size <= 8 and not _YEARS.fullmatch(code.text)
     if label == "PAN":
-        return 4 <= size <= 12
+        return code.letters > 0 and 4 <= size <= 12
     if code.letters and code.digits < 2:
         return label == "MEMBER_ID" and 3 <= size <= 5
     return size >= _MIN_WITH_CUE.get(label, 4)
@@ -184,15 +204,24 @@ def _fits(label: str, code: Code) -> bool:
 
 def _bare_label(words: Sequence[Word], code: Code) -> str | None:
     """A code without a cue."""
+    row = [w for w in words[code.first : code.last] if _is_code_word(w)]
+    spelled_out = len(row) >= _SPELLED_OUT and sum(len(w.text) == 1 for w in row) >= _SPELLED_OUT
     if code.letters:
-        single = code.last - code.first == 1
-        enough = 5 if single else 4
-        return "NUMBER" if code.digits >= enough and len(code.text) >= 6 else None
-    if code.digits < BARE_DIGITS or _all_years(words[code.first : code.last]):
+        shape = next((label for label, form in _SHAPES if form.fullmatch(code.text)), None)
+        enough = 2 if spelled_out else 4 if len(row) > 1 else 5
+        long = code.digits >= enough and len(code.text) >= _LONG_CODE
+        return shape or ("NUMBER" if long else None)
+    if _all_years(row) or code.digits < (_SPELLED_OUT if spelled_out else BARE_DIGITS):
         return None
     if 13 <= code.digits <= 19:
         return "CARD" if _luhn(code.text) else "NUMBER"
     return "PHONE" if code.digits in (10, 11) else "NUMBER"
+
+
+def _is_year(words: Sequence[Word], code: Code) -> bool:
+    """Four digits that are a year, unless somebody's last four."""
+    told = {w.text for w in words[max(0, code.first - 5) : code.first]}
+    return bool(_YEARS.fullmatch(code.text)) and not told & _LAST_DIGITS
 
 
 def _all_years(words: Sequence[Word]) -> bool:
@@ -206,7 +235,12 @@ def _luhn(digits: str) -> bool:
 
 def _is_quantity(text: str, words: Sequence[Word], code: Code) -> bool:
     following = words[code.last].text if code.last < len(words) else ""
-    if following in UNITS_OF_MEASURE:
+    if following in _CLOCK:
+        return code.digits <= 4 and not code.letters
+    if following in UNITS_OF_MEASURE and not code.letters:
+        return True
+    row = words[code.first : code.last]
+    if len(row) == 1 and THOUSANDS & set(row[0].raw.lower().split()):
         return True
     before = text[max(0, words[code.first].start - 2) : words[code.first].start]
     if any(sign in before for sign in "$€£₹"):

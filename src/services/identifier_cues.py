@@ -38,7 +38,7 @@ _PHRASES: Mapping[str, str] = {
     "ACCOUNT": (
         "account|account number|account number's|account no|acct|acct number|bank account|checking|"
         "checking account|savings|savings account|iban|routing|routing number|sort code|bank details|"
-        "direct debit|bank|ifsc|refund|khata|khate|khata number|khate ka number|खाता|खाता नंबर|खाते|"
+        "direct debit|ifsc|refund|khata|khate|khata number|khate ka number|खाता|खाता नंबर|खाते|"
         "حسابي|رقم حسابي|رقم الحساب|حسابي البنكي|الحساب|آيبان"
     ),
     "CARD": (
@@ -67,7 +67,7 @@ _PHRASES: Mapping[str, str] = {
     "IP": "ip|ip address|i p|आईपी|आईपी एड्रेस|الآي بي",
     "POSTCODE": (
         "zip|zip code|zip code's|zipcode|postcode|post code|postal code|pin code|pincode|area pin|"
-        "zip plus 4|billing zip|billing postcode|पिन कोड|पिनकोड|पिन|الرمز البريدي|البريدي"
+        "zip plus 4|billing zip|billing postcode|pin|पिन कोड|पिनकोड|पिन|الرمز البريدي|البريدي"
     ),
     "DATE_OF_BIRTH": (
         "date of birth|birth date|birthdate|birthday|birthday's|birthday is|dob|d o b|born|born on|"

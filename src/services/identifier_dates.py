@@ -34,15 +34,16 @@ _BIRTH_WORDS = 8
 _AGE_AFTER = words_of("years year year's yrs yr saal sal साल वर्ष سنة عاما عام سنوات")
 _AGE_AFTER_NEXT = words_of("old of young ki ka ke के की का")
 _AGE_BEFORE = words_of(
-    "age aged turned turning turns i'm he's she's umar umr उम्र عمره عمرها عمري عمر grandpa's grandma's "
-    "mother's father's mom's dad's"
+    "age aged turned turning turns i'm he's she's umar umr उम्र عمره عمرها عمري عمر"
 )
 _AGE_LINKS = words_of(
     "is was of at be will now almost nearly about just am already only over जدتي hai em"
 )
 _PEOPLE = words_of(
     "i he she who mother father grandmother grandfather grandma grandpa mom dad mum aunt uncle patient "
-    "wife husband nana nani dada dadi neighbor neighbour lady man woman"
+    "wife husband nana nani nanaji naniji dada dadi dadaji dadiji neighbor neighbour lady man woman gran "
+    "granny granddad grandad nan nanna papa mummy mama baba amma appa sister brother sibling client "
+    "resident member guy person friend parent relative great-grandmother"
 )
 
 
@@ -167,6 +168,7 @@ def _told(words: Sequence[Word], at: int) -> bool:
     if before < 0:
         return len(words) == 1
     text = words[before].text
-    if text in _AGE_BEFORE or (text in _PEOPLE and before < at - 1):
+    owner = text.endswith("'s") and text.removesuffix("'s") in _PEOPLE
+    if text in _AGE_BEFORE or owner or (text in _PEOPLE and before < at - 1):
         return True
     return text == "old" and before > 0 and words[before - 1].text == "how"

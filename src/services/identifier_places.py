@@ -21,6 +21,8 @@ _HOUSES = (
     ("plot", "number"), ("plot", "no"), ("plot",), ("door", "number"), ("makaan", "number"),
     ("makan", "number"), ("मकान", "नंबर"), ("फ्लैट", "नंबर"), ("घर", "नंबर"),
 )  # fmt: skip
+_NOT_IN_STREETS = words_of("on at the in is and to from of down up along off near by my a")
+_TOWN_BEGINS = words_of("new old great little upper lower")
 _UNITS = words_of("apartment apt unit suite ste floor flat block sector phase room building tower")
 _MAX_NAME = 4
 _MAX_NUMBER = 6
@@ -52,7 +54,7 @@ def _street(words: Sequence[Word], at: int) -> tuple[int, int] | None:
     """As in "Four eighty two hanson street apartment four b larsonfort"."""
     number = at - 1
     while number >= 0 and at - number <= _MAX_NAME and words[number].kind == "word":
-        if words[number].text in UNITS_OF_MEASURE | {"on", "at", "the", "in", "is", "and", "to"}:
+        if words[number].text in _NOT_IN_STREETS:
             return None
         number -= 1
     if number < 0 or number == at - 1 or not _is_house_number(words[number]):
@@ -74,7 +76,7 @@ def _past_city(words: Sequence[Word], last: int) -> int:
         word = words[last]
         if word.text in _UNITS | _STREETS:
             last += 1
-        elif word.kind == "word" and names < _MAX_CITY and word.text not in COMMON:
+        elif names < _MAX_CITY and _names_town(words, last):
             names += 1
             last += 1
         elif _is_house_number(word) or (word.kind == "letters" and _after_number(words, last)):
@@ -85,6 +87,12 @@ def _past_city(words: Sequence[Word], last: int) -> int:
         else:
             break
     return last
+
+
+def _names_town(words: Sequence[Word], at: int) -> bool:
+    if words[at].text in _TOWN_BEGINS and at + 1 < len(words):
+        at += 1
+    return words[at].kind == "word" and words[at].text not in COMMON
 
 
 def _after_number(words: Sequence[Word], at: int) -> bool:

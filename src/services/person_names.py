@@ -16,17 +16,19 @@ _MAX_TERM = 6
 
 _STRONG = phrases_of(
     "my name is|my name's|name is|name's|full name is|first name|first name is|last name|surname|"
-    "last name is|surname is|family name|family name is|the name|the name is|under the name|"
+    "last name is|surname is|family name|family name is|maiden name|maiden name is|married name|middle name|the name|the name is|under the name|"
     "under the name of|patient's name is|patient name is|on behalf of|behalf of my mother|"
-    "you can call me|just call me|put it down as|mera naam|naam|patient ka naam|ka naam|"
+    "you can call me|call me|calls me|change it to|just call me|put it down as|mera naam|naam|patient ka naam|ka naam|"
     "मेरा नाम|नाम|اسمي|اسمي هو|الاسم|السيد|السيدة|الدكتور|الدكتورة"
 )
 """Whatever follows and is no everyday word is a name."""
-_TITLES = words_of("mr mrs ms miss dr mister missus prof professor doctor sir madam nurse")
+_TITLES = words_of("mr mrs ms dr mister missus prof professor doctor")
 _WEAK = phrases_of(
     "i'm|i am|this is|it's|it is|that's|call me|ask for|speak to|speak with|speaking to|husband|"
     "wife|mother|father|son|daughter|brother|sister|friend|dad|mom|mum|main|मैं|أنا|انا|is|hello|hi|"
-    "hey|aunt|uncle|neighbor|patient|here's"
+    "hey|aunt|uncle|neighbor|patient|here's|called|named|it for|nurse|"
+    "colleague|boss|client|boyfriend|girlfriend|fiance|partner|grandmother|grandfather|cousin|nephew|"
+    "niece|aap|unka naam|मेरे पति|मेरी पत्नी|زوجي|زوجتي|ابني|ابنتي|معك"
 )
 """A name follows only if it looks like one, or if what comes after says so."""
 _SAID_AFTER = phrases_of(
@@ -36,6 +38,7 @@ _SAID_AFTER = phrases_of(
 _SPELLERS = words_of(
     "spell spelled spelling spelt spells name naam surname write letters नाम it's that's is firstname"
 )
+_KNOWN = GIVEN | FAMILY
 _PARTICLES = words_of("de da del van von der bin ibn al el la le بن بنت بني بنو أبو ابو ذي عبد")
 _NUMBERS = frozenset((*UNITS, *TEENS, *TENS, *ORDINALS))
 
@@ -98,18 +101,23 @@ class _Finder:
     def known(self, at: int) -> tuple[int, int] | None:
         """A frequent given name, with the family name after it."""
         word = self._words[at]
-        if word.text not in GIVEN or not self._is_free(at) or word.text in COMMON:
-            return None
-        if self._word(at - 1) in ("as", "for", "in") and self._spells(at):
+        if not self._is_known(at) or (self._cased and not word.raw[:1].isupper()):
             return None
         following = at + 1 < len(self._words) and (
             self._could_be_name(at + 1) or self._completes(at + 1)
         )
-        if self._cased and not word.raw[:1].isupper():
-            return None
-        if following and (self._completes(at + 1) or self._looks_like_name(at + 1)):
+        if not following or not self._adjoins(at + 1) or word.text.endswith("'s"):
+            return at, at + 1
+        if self._completes(at + 1) or self._looks_like_name(at + 1):
             return at, self._end(at)
-        return at, at + 1
+        # In plain text nothing tells a family name from another word; everyday ones are ruled out.
+        return at, at + 1 if self._cased else at + 2
+
+    def _is_known(self, at: int) -> bool:
+        base = self._word(at).removesuffix("'s")
+        if base not in _KNOWN or base in COMMON or not self._is_free(at):
+            return False
+        return not (self._word(at - 1) in ("as", "for", "in") and self._spells(at))
 
     def spelled(self) -> list[tuple[int, int]]:
         """Three letters or more, one by one, near a word for spelling."""

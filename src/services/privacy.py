@@ -17,7 +17,9 @@ from src.services.spoken_forms import written_form
 TURNS_BEFORE = 3
 """Turns of the same speaker that are read along: a number spread over more is masked as each part."""
 _MAX_BEFORE_CHARS = 600
-_MAX_ROUNDS = 4
+_MAX_ROUNDS = 8
+EVERYTHING = "[REDACTED]"
+"""Stands for a text that could not be read."""
 
 
 def find(
@@ -68,17 +70,21 @@ def redact(
     """Mask what `find` finds; the arguments are the same.
 
     Masking is repeated until nothing more is found, since a mask can move a number beside a cue:
-    redacting the result again changes nothing.
+    redacting the result again changes nothing. What is not done after some rounds is masked whole.
     """
     found: Counter[str] = Counter()
     spans = find(text, language=language, before=before, allowed=allowed, recognised=recognised)
     for _ in range(_MAX_ROUNDS):
         if not spans:
-            break
+            return Redaction(text=text, found=dict(found))
         found.update(s.label for s in spans)
         text = _masked(text, spans)
         spans = find(text, language=language, before=before, allowed=allowed)
-    return Redaction(text=text, found=dict(found))
+    return (
+        Redaction(text=EVERYTHING, found={**found, "REDACTED": 1})
+        if spans
+        else Redaction(text=text, found=dict(found))
+    )
 
 
 def _overlaps(span: Span, places: Iterable[tuple[int, int]]) -> bool:
