@@ -173,7 +173,7 @@ class Stack:
             "MONGODB_URI": f"mongodb://{HOST}:{self.mongodb}",
             "MONGODB_DATABASE": "familiar",
             "REDIS_URL": f"redis://{HOST}:{self.redis}/0",
-            "DATABASE_URL": f"postgresql://postgres@{HOST}:{self.postgres}/familiar",
+            "DATABASE_URL": f"postgresql://postgres:local@{HOST}:{self.postgres}/familiar?sslmode=disable",
             "LIVEKIT_URL": self.livekit_url,
             "LIVEKIT_API_KEY": LIVEKIT_API_KEY,
             "LIVEKIT_API_SECRET": LIVEKIT_API_SECRET,

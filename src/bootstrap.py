@@ -44,7 +44,7 @@ __all__ = ["build_call_services", "build_speech", "preload", "turn_policy"]
 def preload(settings: Settings) -> None:
     """What job processes share because the process they are forked from has it."""
     warm_up()
-    build_redactor(load_lexicons(settings.data_dir).allowed).load()
+    build_redactor(load_lexicons(settings.data_dir).terms).load()
     Py3LangidIdentifier().load()
 
 
@@ -101,7 +101,7 @@ def _thinking(base: Foundation, count_tokens: O200kTokenCounter) -> ThinkingServ
     index, embedder = build_knowledge(base)
     lexicon = load_lexicons(settings.data_dir)
     return ThinkingServices(
-        memory=build_memory(base, stores, build_redactor(lexicon.allowed)),
+        memory=build_memory(base, stores, build_redactor(lexicon.terms)),
         opening=OpeningNotes(archive=stores.archive, count=count_tokens),
         retrieval=Retrieval(index=index, embedder=embedder, clock=base.clock),
         summariser=OpenAISummariser(client=base.openai, model=settings.llm_model),

@@ -65,7 +65,7 @@ def build_jobs(settings: Settings) -> Jobs:
     """What `jobs.py` runs. Does no I/O."""
     base = build_foundation(settings)
     summariser = OpenAISummariser(client=base.openai, model=settings.llm_model)
-    stores, redactor = build_stores(base), build_redactor(load_lexicons(settings.data_dir).allowed)
+    stores, redactor = build_stores(base), build_redactor(load_lexicons(settings.data_dir).terms)
     sessions = SessionSummaries(
         archive=stores.archive,
         summariser=summariser,

@@ -64,7 +64,7 @@ def build_foundation(settings: Settings) -> Foundation:
 
 
 @lru_cache(maxsize=1)
-def build_redactor(allowed: frozenset[str]) -> PresidioRedactor:
+def build_redactor(allowed: tuple[str, ...]) -> PresidioRedactor:
     """Masks what identifies people, but for the terms `allowed`; one per process. Does no I/O.
 
     Load it before a call needs it: what the process that jobs are forked from has loaded, they share.

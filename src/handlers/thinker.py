@@ -24,7 +24,7 @@ from src.services.turn_notes import NOTES_TOKENS, turn_notes
 
 logger = get_logger(__name__)
 
-_BACK = "Reply in the language you began in."
+_JUST_BEFORE_S = 1e-6  # LiveKit keeps the items of a context by their time
 _KEPT_RECALLS = 20
 """Replies whose passages are remembered, for the entry of an answer that is still being spoken."""
 
@@ -88,7 +88,11 @@ class Thinker:
         logger.info("turn written")
         if switch is not None:
             # What was thought and spoken ahead is in the former language: a changed context discards it.
-            context.add_message(role="system", content=[self._reply_language() or _BACK])
+            context.add_message(
+                role="system",
+                content=["The language of the conversation changed."],
+                created_at=message.created_at - _JUST_BEFORE_S,
+            )
 
     def recalled_for(self, message_id: str) -> Recall:
         """What the answer to a question was given with; nothing if the question is unknown."""
@@ -122,7 +126,8 @@ class Thinker:
         language = self._call.language
         if base(language) == base(self._meta.language):
             return ""
-        return f"Reply in {LanguageCode(language).to_language_name() or language}."
+        name = LanguageCode(language).to_language_name()
+        return f"Reply in {name.title() if name else language}."
 
     async def _recall(self, question: llm.ChatMessage) -> Recall:
         """One look-up per question, however often the model is asked to answer it."""
