@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from src.logs import get_logger
@@ -49,7 +50,13 @@ class ArchiveQueue:
         return None if self._task is None or self._task.done() else self._task
 
     def put(self, item: Item) -> None:
-        """Save the item in the background, after those before it."""
+        """Save the item in the background, after those before it.
+
+        It is for the archive to number it where nobody could be asked how far the session had got: the
+        session store may have lost the session, and count from one.
+        """
+        if not self._live.looked_up or any(not one.sequence for one in self._items):
+            item = replace(item, sequence=0)
         self._items.append(item)
         if self.task is None:
             self._task = self._background.spawn(self._run(), name="archive")

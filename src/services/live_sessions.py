@@ -15,6 +15,7 @@ from src.services.memory_privacy import Masking
 from src.services.memory_stores import GuardedStores, WritePolicy
 from src.services.memory_writer import MemoryWriter
 from src.services.ports import Clock
+from src.services.session_view import learn
 
 MAX_SESSIONS = 512
 """Sessions of one process; beyond that, those with nothing left to write are dropped."""
@@ -90,6 +91,9 @@ class LiveSessions:
         live, sessions = writer.live, self._guarded.stores.sessions
         stored = await writer.copy.ask(lambda: sessions.metadata(live.session_id)) or {}
         live.metadata.update(stored)
+        # Also where the store has the session: only who knows how far it had got can see that it was lost.
+        await learn(writer, self._guarded)
+        stored = live.metadata
         live.owner_id = live.owner_id or stored.get("owner_id", "")
         live.agent_id = live.agent_id or stored.get("agent_id", "")
         user_id = user_id or stored.get("user_id", "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from src.logs import get_logger
@@ -37,35 +38,57 @@ async def replay(stores: MemoryStores) -> int:
 async def _replay_session(stores: MemoryStores, session_id: str, items: Sequence[Item]) -> None:
     live = LiveSession(session_id, user_id=items[-1].user_id)
     live.settings = await stores.archive.settings(live.user_id)
-    archived = await _given_to_session_store(stores, live, items)
-    await save_items(stores, archived, live)
+    archived = [
+        *await stores.archive.load_conversation(session_id),
+        *await stores.archive.load_events(session_id),
+    ]
+    there = {(type(one), one.id) for one in archived}
+    new = [item for item in items if (type(item), item.id) not in there]
+    last = max((one.sequence for one in archived), default=0)
+    await _store(stores, live, new, last=last)
     await stores.journal.remove(items)
     logger.info("journal replayed", extra={"session_id": session_id, "items": len(items)})
 
 
-async def _given_to_session_store(
+async def _store(
+    stores: MemoryStores, live: LiveSession, items: Sequence[Item], *, last: int
+) -> None:
+    """Archive items that come after `last`, the highest sequence of the archive."""
+    numbered = await _in_session_store(stores, live, items)
+    if numbered is not None and all(item.sequence > last for item in numbered):
+        await save_items(stores, numbered, live)
+        return
+    await save_items(stores, [replace(item, sequence=0) for item in items], live)
+    if numbered is not None:  # the store lost the session before it was given these, and began anew
+        messages = await stores.archive.load_conversation(live.session_id, limit=WINDOW)
+        with suppress(MemoryStoreError):
+            await stores.sessions.save_session(live.session_id, messages)
+
+
+async def _in_session_store(
     stores: MemoryStores, live: LiveSession, items: Sequence[Item]
-) -> Sequence[Item]:
-    """The items with the sequences that the session store has for them, where it has any."""
+) -> Sequence[Item] | None:
+    """The items as numbered by the session store, which has them now; None if it has no such session."""
     try:
         metadata = await stores.sessions.metadata(live.session_id)
         window = await stores.sessions.load_session(live.session_id)
         live.owner_id, live.agent_id = metadata.get("owner_id", ""), metadata.get("agent_id", "")
         if not window:
-            return items
+            return None
         return [await _appended(stores, item, window) for item in items]
     except MemoryStoreError:
-        return items
+        return None
 
 
 async def _appended(stores: MemoryStores, item: Item, window: Sequence[MemoryEntry]) -> Item:
     if _trimmed(item, window):
         return item
+    item = replace(item, sequence=0)
     if isinstance(item, MemoryEntry):
         appended = await stores.sessions.append(item)
     else:
         appended = await stores.sessions.append_event(item)
-    return replace(item, sequence=appended.sequence or item.sequence)
+    return replace(item, sequence=appended.sequence)
 
 
 def _trimmed(item: Item, window: Sequence[MemoryEntry]) -> bool:

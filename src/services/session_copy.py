@@ -38,6 +38,7 @@ class SessionCopy:
         # What is older than the window would be trimmed at once.
         self._missed: deque[Item] = deque(maxlen=2 * WINDOW)
         self._metadata_missed = False
+        self._may_be_lost = False
         self._refill: asyncio.Task[None] | None = None
 
     @property
@@ -70,6 +71,7 @@ class SessionCopy:
 
     def miss(self, item: Item) -> None:
         """Give the item to the store once it is back."""
+        self._may_be_lost = self._may_be_lost or not self.behind
         self._missed.append(item)
         self._catch_up()
 
@@ -82,18 +84,23 @@ class SessionCopy:
             self._metadata_missed = True
             self._catch_up()
 
-    async def fill(self) -> None:
+    async def fill(self) -> bool:
         """The store lost the session: give it what this process knows. Hold the lock.
 
-        What was deleted meanwhile is refused by the store.
+        What was deleted meanwhile is refused by the store. Whether the store was there to take it.
         """
         live = self._live
         logger.warning("session is filled again", extra={"session_id": live.session_id})
         messages, events = tuple(live.messages), tuple(live.events)
-        await self.ask(lambda: self._sessions.save_session(live.session_id, messages))
-        for event in events:
-            await self.ask(partial(self._sessions.append_event, event))
-        await self._metadata_put()
+        try:
+            await self._guarded.sessions.call(
+                lambda: self._sessions.save_session(live.session_id, messages)
+            )
+            for event in events:
+                await self._guarded.sessions.call(partial(self._sessions.append_event, event))
+        except MemoryStoreError:
+            return False
+        return await self._metadata_put()
 
     def forget(self, since: datetime | None) -> None:
         """Leave out what was said (from `since` on). Hold the lock."""
@@ -112,7 +119,9 @@ class SessionCopy:
                 await self._give_next()
 
     async def _give_next(self) -> None:
-        if self._missed:
+        if self._may_be_lost:
+            await self._look_for_session()
+        elif self._missed:
             item = allowed(self._missed[0], self._live.settings)
             if item is None:  # the person's settings became known meanwhile
                 self._missed.popleft()
@@ -120,6 +129,18 @@ class SessionCopy:
                 self._number(self._missed.popleft(), appended.sequence)
         else:
             self._metadata_missed = not await self._metadata_put()
+
+    async def _look_for_session(self) -> None:
+        """A store that comes back may come back empty."""
+        session_id = self._live.session_id
+        stored = await self.ask(lambda: self._sessions.load_session(session_id))
+        if stored is None:
+            return
+        if not stored:
+            if not await self.fill():
+                return
+            self._missed.clear()
+        self._may_be_lost = False
 
     def _number(self, item: Item, sequence: int) -> None:
         """Items that were written before anything was known of the session have no number yet."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from src.schemas.errors import MemoryStoreError
@@ -52,23 +52,19 @@ class SessionView:
         """The last messages of the session, oldest first."""
         live, sessions = writer.live, self._guarded.stores.sessions
         stored = await writer.copy.ask(lambda: sessions.load_session(live.session_id))
-        if stored is not None and not stored and await self.recover(writer):
-            stored = await writer.copy.ask(lambda: sessions.load_session(live.session_id))
-        if stored is None:
-            return tuple(live.messages)
-        missed = [item for item in writer.copy.missed if isinstance(item, MemoryEntry)]
-        return _with(stored, missed)
+        if stored:
+            return _with_newer(stored, live.messages)
+        await self._recover(writer, known=bool(live.messages), away=stored is None)
+        return tuple(live.messages)
 
     async def events(self, writer: MemoryWriter) -> Sequence[MemoryEvent]:
         """The last events of the session, oldest first."""
         live, sessions = writer.live, self._guarded.stores.sessions
         stored = await writer.copy.ask(lambda: sessions.load_events(live.session_id))
-        if stored is not None and not stored and await self.recover(writer):
-            stored = await writer.copy.ask(lambda: sessions.load_events(live.session_id))
-        if stored is None:
-            return tuple(live.events)
-        missed = [item for item in writer.copy.missed if isinstance(item, MemoryEvent)]
-        return _with(stored, missed)
+        if stored:
+            return _with_newer(stored, live.events)
+        await self._recover(writer, known=bool(live.events), away=stored is None)
+        return tuple(live.events)
 
     async def metadata(self, writer: MemoryWriter) -> dict[str, str]:
         """The session's metadata."""
@@ -77,43 +73,39 @@ class SessionView:
         newer = live.metadata if writer.copy.behind else {}
         return {**live.metadata, **stored, **newer}
 
-    async def recover(self, writer: MemoryWriter) -> bool:
-        """Give the session store what it has lost, from this process or else from the archive.
+    async def _recover(self, writer: MemoryWriter, *, known: bool, away: bool) -> None:
+        """Learn of a session that its store does not tell of, and give it back to the store.
 
-        Whether there was anything to give.
+        What this process knows may have been deleted by another; the archive has the last word.
         """
         live = writer.live
-        if not (live.messages or live.events or live.looked_up):
-            await self._learn(writer)
-        async with writer.copy.lock:
-            if not (live.messages or live.events):
-                return False
-            await writer.copy.fill()
-            return True
-
-    async def _learn(self, writer: MemoryWriter) -> None:
-        """What the archive knows of a session that this process has not written yet."""
-        live, archive = writer.live, self._guarded.stores.archive
-        try:
-            messages, events = await asyncio.gather(
-                self._guarded.archive.call(
-                    lambda: archive.load_conversation(live.session_id, limit=WINDOW)
-                ),
-                self._guarded.archive.call(lambda: archive.load_events(live.session_id)),
-            )
-        except MemoryStoreError:
+        if live.looked_up and (away or not known):
             return
-        live.looked_up = True
-        items: list[MemoryEntry | MemoryEvent] = [*messages, *events[-WINDOW:]]
+        await learn(writer, self._guarded)
         async with writer.copy.lock:
-            if live.messages or live.events:
-                return  # written meanwhile
-            for item in sorted(items, key=lambda item: item.sequence):
-                live.note(item)
-        if messages:
-            latest = messages[-1]
-            known = {"user_id": latest.user_id, "language": latest.language, "mode": latest.mode}
-            live.metadata = {**known, **live.metadata}
+            if not away and (live.messages or live.events):
+                await writer.copy.fill()
+
+
+async def learn(writer: MemoryWriter, guarded: GuardedStores) -> None:
+    """Bring what this process knows of the session up to what the archive knows, if that answers."""
+    live, archive = writer.live, guarded.stores.archive
+    before = (*writer.archive.waiting, *writer.copy.missed)
+    try:
+        messages, events = await asyncio.gather(
+            guarded.archive.call(lambda: archive.load_conversation(live.session_id, limit=WINDOW)),
+            guarded.archive.call(lambda: archive.load_events(live.session_id)),
+        )
+    except MemoryStoreError:
+        return
+    async with writer.copy.lock:
+        live.looked_up = True
+        on_their_way = (*before, *writer.archive.waiting, *writer.copy.missed)
+        live.replace([*messages, *events, *on_their_way])
+    if messages:
+        latest = messages[-1]
+        known = {"user_id": latest.user_id, "language": latest.language, "mode": latest.mode}
+        live.metadata = {**known, **live.metadata}
 
 
 def newest(items: Sequence[Item], number: int) -> tuple[Item, ...]:
@@ -136,11 +128,17 @@ def switched(event_type: str, data: Mapping[str, Any]) -> dict[str, str]:
     return {}
 
 
-def _with(stored: Sequence[Item], missed: Sequence[Item]) -> Sequence[Item]:
-    if not missed:
-        return stored
+def _with_newer(stored: Sequence[Item], known: Iterable[Item]) -> Sequence[Item]:
+    """What the store has, and what it missed while it was away, of this process or an earlier one.
+
+    Older items that only this process knows were deleted, or have made room.
+    """
     there = {one.id for one in stored}
-    return [*stored, *(one for one in missed if one.id not in there)][-WINDOW:]
+    last = stored[-1].sequence
+    newer = [
+        one for one in known if one.id not in there and (one.sequence > last or not one.sequence)
+    ]
+    return [*stored, *newer][-WINDOW:]
 
 
 def _passages(messages: Sequence[MemoryEntry]) -> tuple[str, ...]:

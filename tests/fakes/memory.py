@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from src.services.in_memory_archive import InMemoryArchive
 from src.services.in_memory_journal import InMemoryJournal
@@ -11,6 +11,8 @@ from src.services.memory_ports import ConversationArchive, MemoryJournal, Sessio
 from src.services.memory_stores import MemoryStores
 from src.services.ports import Clock
 from tests.fakes.faults import Faults
+
+T = TypeVar("T")
 
 
 class Guarded:
@@ -42,8 +44,8 @@ class FakeStores:
         self.session_calls = 0
         self.stores = MemoryStores(
             cast(SessionStore, Guarded(self.raw.sessions, self._sessions)),
-            cast(ConversationArchive, Guarded(self.raw.archive, _checked(self.archive_faults))),
-            cast(MemoryJournal, Guarded(self.raw.journal, _checked(self.journal_faults))),
+            failing(self.raw.archive, self.archive_faults),
+            failing(self.raw.journal, self.journal_faults),
         )
 
     async def _sessions(self, operation: Callable[[], Awaitable[Any]]) -> Any:
@@ -86,6 +88,11 @@ class Mortal:
             cast(ConversationArchive, Guarded(raw.archive, self)),
             cast(MemoryJournal, Guarded(raw.journal, self)),
         )
+
+
+def failing(store: T, faults: Faults) -> T:
+    """The store, with these faults."""
+    return cast(T, Guarded(store, _checked(faults)))
 
 
 def dump(*stores: object) -> str:

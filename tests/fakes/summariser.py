@@ -25,3 +25,11 @@ class FakeSummariser(Summariser):
         if isinstance(reply, Exception):
             raise reply
         return reply
+
+
+class EchoingSummariser(Summariser):
+    """Repeats what was said."""
+
+    @override
+    async def summarise(self, transcript: Sequence[Turn], *, language: str) -> str:
+        return " ".join(turn.text for turn in transcript)
