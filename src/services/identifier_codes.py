@@ -279,6 +279,10 @@ def _cue_after(words: Sequence[Word], last: int) -> tuple[str, int, int] | None:
         for size in range(min(LONGEST_CUE, len(words) - start), 0, -1):
             label = CUES.get(tuple(w.text for w in words[start : start + size]))
             if label is not None:
-                return label, loose, start - last
+                # "…, card 4111": announces the next code.
+                ahead = words[start + size : start + size + 3]
+                following = next((w for w in ahead if w.text not in GLUE), None)
+                taken = following is not None and following.kind in ("digits", "mixed")
+                return None if taken else (label, loose, start - last)
         loose += words[start].text not in GLUE
     return None

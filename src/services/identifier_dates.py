@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 
 from src.services.identifier_codes import codes, cue_near
@@ -127,10 +128,10 @@ def _kind(words: Sequence[Word], first: int, last: int) -> str:
 
 def _numeric(text: str, words: Sequence[Word]) -> list[Span]:
     found = []
+    starts = [w.start for w in words]
     for match in _NUMERIC.finditer(text):
-        inside = [i for i, w in enumerate(words) if match.start() <= w.start < match.end()]
-        kind = _kind(words, inside[0], inside[-1] + 1) if inside else "DATE"
-        found.append(Span(match.start(), match.end(), kind))
+        first, last = bisect_left(starts, match.start()), bisect_left(starts, match.end())
+        found.append(Span(match.start(), match.end(), _kind(words, first, last)))
     return found
 
 

@@ -28,6 +28,7 @@ _MAX_NAME = 4
 _MAX_NUMBER = 6
 _MAX_AREA = 6
 _MAX_CITY = 3
+_MAX_TAIL = 14
 _UK_POSTCODE = re.compile(r"(?<!\w)[A-Z]{1,2}[0-9][0-9A-Z]? ?[0-9][A-Z]{2}(?!\w)")
 _ZIP9 = re.compile(r"(?<![\w-])[0-9]{5}-[0-9]{4}(?![\w-])")
 _BOX = re.compile(r"(?<!\w)p\.? ?o\.? box [0-9]{1,8}", re.IGNORECASE)
@@ -72,7 +73,8 @@ def _is_house_number(word: Word) -> bool:
 def _past_city(words: Sequence[Word], last: int) -> int:
     """The place after the unit, the town and its postcode."""
     names = 0
-    while last < len(words):
+    end = min(last + _MAX_TAIL, len(words))
+    while last < end:
         word = words[last]
         if word.text in _UNITS | _STREETS:
             last += 1

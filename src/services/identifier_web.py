@@ -61,7 +61,7 @@ def _spoken_hosts(words: Sequence[Word]) -> list[Span]:
             span = (_name_start(words, sign - 1, floor=done), last, "EMAIL")
         else:
             last = _past_path(words, last)
-            span = (_past_scheme(words, first), last, "URL")
+            span = (_past_scheme(words, first, floor=done), last, "URL")
         found.append(Span(words[span[0]].start, words[span[1] - 1].end, span[2]))
         done = last
     return found
@@ -112,9 +112,9 @@ def _names_somebody(words: Sequence[Word], at: int) -> bool:
     return at >= 0 and (words[at].kind != "word" or words[at].text not in COMMON)
 
 
-def _past_scheme(words: Sequence[Word], first: int) -> int:
+def _past_scheme(words: Sequence[Word], first: int, *, floor: int) -> int:
     """Where the link begins, with "w w w dot" and "h t t p s colon slash slash"."""
-    while first > 0:
+    while first > floor:
         before = words[first - 1].text
         if (
             before in ("www", "http", "https", "colon", "slash")

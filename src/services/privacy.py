@@ -54,8 +54,8 @@ def find(
         *find_names(joined, words, places),
     ]
     moved = [Span(max(s.start - offset, 0), s.end - offset, s.label) for s in spans]
-    terms = [(words[i].start - offset, words[i].end - offset) for i in sorted(places)]
-    others = (s for s in recognised if not (s.label == "NAME" and _overlaps(s, terms)))
+    terms = {c - offset for i in places for c in range(words[i].start, words[i].end)}
+    others = (s for s in recognised if s.label != "NAME" or terms.isdisjoint(range(s.start, s.end)))
     return merged(text, [*(s for s in moved if s.end > 0), *others])
 
 
@@ -85,10 +85,6 @@ def redact(
         if spans
         else Redaction(text=text, found=dict(found))
     )
-
-
-def _overlaps(span: Span, places: Iterable[tuple[int, int]]) -> bool:
-    return any(start < span.end and span.start < end for start, end in places)
 
 
 def _masked(text: str, spans: Sequence[Span]) -> str:

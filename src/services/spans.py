@@ -18,22 +18,25 @@ class Span:
 def merged(text: str, spans: Iterable[Span]) -> list[Span]:
     """In order and without overlap, widened to whole words.
 
-    Where spans meet, the longest gives the label. Neighbours of one label with nothing but blanks or
+    Where spans meet, the longest gives the label, but for `NUMBER`, which says least. Neighbours of one label with nothing but blanks or
     punctuation between become one: a tag for each would tell how many pieces there were.
     """
     result: list[Span] = []
-    longest = 0
+    best = (False, 0)
     for span in sorted(_widened(text, s) for s in spans if s.start < s.end):
         last = result[-1] if result else None
         if last is None or not _joins(text, last, span):
             result.append(span)
-            longest = span.end - span.start
+            best = _weight(span)
             continue
-        size = span.end - span.start
-        label = span.label if size > longest else last.label
-        longest = max(longest, size)
+        label = span.label if _weight(span) > best else last.label
+        best = max(best, _weight(span))
         result[-1] = Span(last.start, max(last.end, span.end), label)
     return result
+
+
+def _weight(span: Span) -> tuple[bool, int]:
+    return span.label != "NUMBER", span.end - span.start
 
 
 def _joins(text: str, last: Span, span: Span) -> bool:

@@ -33,6 +33,8 @@ Kind = Literal["word", "digits", "letters", "mixed", "tag"]
 _CHAR = r"(?:[^\W_]|[\u0300-\u036f\u0610-\u061a\u064b-\u065f\u0670\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963])"
 _TOKEN = re.compile(rf"\[[A-Z_]{{2,30}}\]|{_CHAR}+(?:['\u2019]{_CHAR}+)*")
 _ORDINAL_DIGITS = re.compile(r"([0-9]{1,2})(?:st|nd|rd|th)")
+_FILLERS = frozenset({"uh", "um", "er", "erm", "hmm", "and", "then", "phir", "no", "sorry"})
+_MAX_FILLERS = 4
 _LETTER_FOR = frozenset({"for", "like", "से", "se"})
 
 
@@ -202,7 +204,14 @@ class _Reader:
     def _is_number_here(self, at: int) -> bool:
         if self._hindi or self._low(at) not in AMBIGUOUS:
             return True
-        return self._low(at - 1) in HINDI_IN_LATIN or self._low(at + 1) in HINDI_IN_LATIN
+        return any(self._beside(at, step) in HINDI_IN_LATIN for step in (-1, 1))
+
+    def _beside(self, at: int, step: int) -> str:
+        """The next token in a direction that is no filler."""
+        place = at + step
+        while abs(place - at) < _MAX_FILLERS and self._low(place) in _FILLERS:
+            place += step
+        return self._low(place)
 
     def _hindi_or_foreign(self, at: int) -> bool:
         return self._low(at) in ("sau", "सौ", "مئة", "مائة")
@@ -216,7 +225,12 @@ class _Reader:
         low = self._low(at)
         number = low in UNITS or low in TEENS or low in TENS or low in HUNDREDS or low in REPEATS
         # Two in a row ("oh oh") count as well; a letter may come before or after ("b oh four").
-        return number or low[:1].isdigit() or len(low) == 1 or low in ZEROS_IN_NUMBERS
+        return (
+            number
+            or low[:1].isdigit()
+            or (len(low) == 1 and low not in "ai")
+            or low in ZEROS_IN_NUMBERS
+        )
 
 
 def _ascii_digits(text: str) -> str:
