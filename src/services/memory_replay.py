@@ -38,7 +38,7 @@ async def replay(stores: MemoryStores) -> int:
 async def _replay_session(stores: MemoryStores, session_id: str, items: Sequence[Item]) -> None:
     live = LiveSession(session_id, user_id=items[-1].user_id)
     live.settings = await stores.archive.settings(live.user_id)
-    archived = [
+    archived: list[Item] = [
         *await stores.archive.load_conversation(session_id),
         *await stores.archive.load_events(session_id),
     ]

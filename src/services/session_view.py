@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 from src.schemas.errors import MemoryStoreError
@@ -52,8 +52,12 @@ class SessionView:
         """The last messages of the session, oldest first."""
         live, sessions = writer.live, self._guarded.stores.sessions
         stored = await writer.copy.ask(lambda: sessions.load_session(live.session_id))
+        if stored and not _is_behind(stored, live.messages):
+            return stored
         if stored:
-            return _with_newer(stored, live.messages)
+            told = _together(stored, live.messages)
+            await self._catch_up(writer)
+            return told
         await self._recover(writer, known=bool(live.messages), away=stored is None)
         return tuple(live.messages)
 
@@ -61,8 +65,10 @@ class SessionView:
         """The last events of the session, oldest first."""
         live, sessions = writer.live, self._guarded.stores.sessions
         stored = await writer.copy.ask(lambda: sessions.load_events(live.session_id))
+        if stored and not _is_behind(stored, live.events):
+            return stored
         if stored:
-            return _with_newer(stored, live.events)
+            return _together(stored, live.events)
         await self._recover(writer, known=bool(live.events), away=stored is None)
         return tuple(live.events)
 
@@ -72,6 +78,12 @@ class SessionView:
         stored = await writer.copy.ask(lambda: sessions.metadata(live.session_id)) or {}
         newer = live.metadata if writer.copy.behind else {}
         return {**live.metadata, **stored, **newer}
+
+    async def _catch_up(self, writer: MemoryWriter) -> None:
+        """A store that is behind, with nothing on its way to it, was away or lost the session once."""
+        async with writer.copy.lock:
+            if not writer.copy.behind and writer.live.looked_up:
+                await writer.copy.fill()
 
     async def _recover(self, writer: MemoryWriter, *, known: bool, away: bool) -> None:
         """Learn of a session that its store does not tell of, and give it back to the store.
@@ -128,17 +140,18 @@ def switched(event_type: str, data: Mapping[str, Any]) -> dict[str, str]:
     return {}
 
 
-def _with_newer(stored: Sequence[Item], known: Iterable[Item]) -> Sequence[Item]:
-    """What the store has, and what it missed while it was away, of this process or an earlier one.
+def _is_behind(stored: Sequence[Item], known: Sequence[Item]) -> bool:
+    """Whether something is known that is newer than what the store has."""
+    if not known:
+        return False
+    return not known[-1].sequence or known[-1].sequence > stored[-1].sequence
 
-    Older items that only this process knows were deleted, or have made room.
-    """
-    there = {one.id for one in stored}
-    last = stored[-1].sequence
-    newer = [
-        one for one in known if one.id not in there and (one.sequence > last or not one.sequence)
-    ]
-    return [*stored, *newer][-WINDOW:]
+
+def _together(stored: Sequence[Item], known: Sequence[Item]) -> Sequence[Item]:
+    """What is known, after what only the store has."""
+    there, first = {one.id for one in known}, known[0].sequence
+    older = [one for one in stored if one.id not in there and (not first or one.sequence < first)]
+    return [*older, *known][-WINDOW:]
 
 
 def _passages(messages: Sequence[MemoryEntry]) -> tuple[str, ...]:
