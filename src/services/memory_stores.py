@@ -52,7 +52,9 @@ class MemoryPolicy:
     """The limits of unified memory; durations in seconds."""
 
     writes: WritePolicy = field(default_factory=WritePolicy)
-    sessions: BreakerPolicy = field(default_factory=BreakerPolicy)
+    sessions: BreakerPolicy = field(default_factory=lambda: BreakerPolicy(timeout_s=0.08))
+    """Given up before a writer stops waiting, who then still hears that the journal has the item, and
+    does not wait for the store a second time to read."""
     archive: BreakerPolicy = field(default_factory=lambda: BreakerPolicy(timeout_s=0.2))
     """For what is read at the start of a session, or while somebody waits."""
     slow_s: float = 10.0

@@ -96,6 +96,17 @@ async def test_a_hung_session_store_is_waited_for_once() -> None:
         assert await b.history() == ["a", "b", "c", "d"]
 
 
+async def test_a_hung_session_store_is_given_up_before_its_writer_is() -> None:
+    policy = MemoryPolicy(writes=WritePolicy(budget_s=5))
+    assert policy.sessions.timeout_s < WritePolicy().budget_s
+    async with bench(policy=policy) as b:
+        await b.say("a")
+        b.fakes.session_faults.up.clear()
+        written = await b.memory.add_entry(SESSION, said("b"), USER)
+        assert written.stored
+        assert written.degradations == ("session_store_away",)
+
+
 async def test_a_session_store_that_is_back_is_given_what_it_missed_in_order() -> None:
     async with bench() as b:
         await b.say("a")
