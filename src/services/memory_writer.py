@@ -17,7 +17,7 @@ from src.services.live_session import LiveSession, is_since
 from src.services.memory_privacy import REDACTION_LATE, Item, Masking, allowed
 from src.services.memory_stores import GuardedStores, WritePolicy
 from src.services.ports import Clock
-from src.services.session_copy import SessionCopy, numbered
+from src.services.session_copy import SessionCopy
 
 logger = get_logger(__name__)
 
@@ -170,7 +170,7 @@ class MemoryWriter:
             if known is not None and item.id not in self._undurable:
                 return Written(known.id, known.sequence, stored=True)
             if self.copy.away:
-                item = numbered(item, self.live.last)
+                item = self.copy.numbered(item)
                 return self._without_session_store(item, durable=await self._journalled(item))
             return await self._to_all(item)
 
@@ -185,13 +185,13 @@ class MemoryWriter:
     async def _to_all(self, item: Item) -> Written:
         durable, appended = await asyncio.gather(self._journalled(item), self.copy.append(item))
         if appended is None:
-            return self._without_session_store(numbered(item, self.live.last), durable=durable)
+            return self._without_session_store(self.copy.numbered(item), durable=durable)
         if not appended.sequence:  # the session was deleted after the item was said
             with suppress(MemoryStoreError):
                 await self._journal.remove([item])
             return Written(item.id)
         lost = appended.new and appended.sequence <= self.live.last
-        item = numbered(item, self.live.last) if lost else replace(item, sequence=appended.sequence)
+        item = self.copy.numbered(item) if lost else replace(item, sequence=appended.sequence)
         self.live.wrote(item)
         if lost:
             await self.copy.fill()

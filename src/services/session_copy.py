@@ -102,6 +102,18 @@ class SessionCopy:
             return False
         return await self._metadata_put()
 
+    def numbered(self, item: Item) -> Item:
+        """With the next sequence, so that what follows an outage comes after it.
+
+        Not while nothing is known of the session: then the stores, which are given the items in order,
+        number them.
+        """
+        live = self._live
+        known = live.looked_up or live.last
+        if not known or any(not one.sequence for one in self._missed):
+            return item
+        return replace(item, sequence=live.last + 1)
+
     def forget(self, since: datetime | None) -> None:
         """Leave out what was said (from `since` on). Hold the lock."""
         kept = [item for item in self._missed if not is_since(item, since)]
@@ -158,12 +170,3 @@ class SessionCopy:
             )
             return True
         return False
-
-
-def numbered(item: Item, last: int) -> Item:
-    """With the sequence after `last`, so that what follows an outage comes after it.
-
-    Not while nothing of the session is known: then the stores, which are given the items in order,
-    number them.
-    """
-    return replace(item, sequence=last + 1) if last else item

@@ -51,6 +51,8 @@ class SessionView:
     async def messages(self, writer: MemoryWriter) -> Sequence[MemoryEntry]:
         """The last messages of the session, oldest first."""
         live, sessions = writer.live, self._guarded.stores.sessions
+        if not live.looked_up:  # the archive was away when the session began
+            await learn(writer, self._guarded)
         stored = await writer.copy.ask(lambda: sessions.load_session(live.session_id))
         if stored and not _is_behind(stored, live.messages):
             return stored

@@ -105,9 +105,11 @@ class World(ABC):
     async def lifetimes(self) -> list[float]:
         """Seconds that each session has left."""
 
+    @abstractmethod
     async def open(self) -> None:
         """Find the stores empty."""
 
+    @abstractmethod
     async def close(self) -> None:
         """Let go of the stores."""
 
@@ -129,6 +131,10 @@ class InMemoryWorld(World):
     @override
     async def open(self) -> None:
         asyncio.get_running_loop().set_default_executor(Inline())
+
+    @override
+    async def close(self) -> None:
+        pass
 
     @override
     async def lose_sessions(self) -> None:
@@ -372,7 +378,7 @@ class RealWorld(World):
     async def open(self) -> None:
         await self._redis.flushall()
         with psycopg.connect(self.postgres_url, autocommit=True) as connection:
-            connection.execute(f"TRUNCATE {', '.join(_tables(connection))} CASCADE")  # type: ignore[arg-type]  # names of our own
+            connection.execute(f"TRUNCATE {', '.join(_tables(connection))} CASCADE")
 
     @override
     async def lose_sessions(self) -> None:
@@ -382,7 +388,7 @@ class RealWorld(World):
     async def content(self) -> str:
         with psycopg.connect(self.postgres_url) as connection:
             rows = [
-                connection.execute(f"SELECT t::text FROM {table} t").fetchall()  # type: ignore[arg-type]  # noqa: S608 - names of our own
+                connection.execute(f"SELECT t::text FROM {table} t").fetchall()  # noqa: S608 - names of our own
                 for table in _tables(connection)
             ]
         files = [path.read_text() for path in self._journal.glob("*") if path.is_file()]

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
+from typing_extensions import override
 
 from src.schemas.errors import MemoryStoreError
 from src.schemas.memory import Mode
@@ -45,6 +46,7 @@ class MemoryMachine(RuleBasedStateMachine):
     def _run(self, work: Coroutine[Any, Any, Any]) -> Any:
         return self._runner.run(work)
 
+    @override
     def teardown(self) -> None:
         try:
             self._run(self._play.look())
@@ -166,7 +168,7 @@ class RealMachine(MemoryMachine):
 
 def play(machine: type[MemoryMachine], *, examples: int, steps: int) -> None:
     """Tell so many stories of so many steps at most."""
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]  # hypothesis has no types for it
+    run_state_machine_as_test(
         machine,
         settings=settings(
             max_examples=examples,
