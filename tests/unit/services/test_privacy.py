@@ -161,7 +161,8 @@ def test_redacting_again_changes_nothing(text: str) -> None:
 def test_no_digit_of_a_planted_number_is_left(
     number: str, style: str, sizes: list[int], gap: str, carrier: str
 ) -> None:
-    groups, at = [], 0
+    groups: list[str] = []
+    at = 0
     while at < len(number):
         size = sizes[len(groups) % len(sizes)]
         groups.append(said(number[at : at + size], style, len(groups)))
