@@ -32,12 +32,18 @@ _WEAK = phrases_of(
 )
 """A name follows only if it looks like one, or if what comes after says so."""
 _SAID_AFTER = phrases_of(
-    "speaking|calling|here|bol raha|bol rahi|baat kar|bolta|bolti|बोल रहा|बोल रही|बात कर|on the line|"
+    "speaking|calling|here|bol raha|bol rahi|baat kar|bolta|bolti|बोल रहा|बोल रही|बात कर|on the line|se baat|ji se|"
     "from accounts|من عيادة"
 )
 _SPELLERS = words_of(
     "spell spelled spelling spelt spells name naam surname write letters नाम it's that's is firstname"
 )
+_PLACES_BEGIN = words_of(
+    "abu addis andhra baton buenos burger buckingham cape costa coral delhi dodge el fort golden grand ho "
+    "hong jammu johns kuala las long los madhya mayo mount navi niagara novo palm palo porto puerto quezon "
+    "ras rio saint salt san santa sao saudi sierra silicon simon sri tamil tel trader umm uttar walt wells"
+)
+"""First words of frequent names of places and firms that two capitals would make a person's."""
 _KNOWN = GIVEN | FAMILY
 _PARTICLES = words_of("de da del van von der bin ibn al el la le بن بنت بني بنو أبو ابو ذي عبد")
 _NUMBERS = frozenset((*UNITS, *TEENS, *TENS, *ORDINALS))
@@ -64,7 +70,9 @@ def find_names(text: str, words: Sequence[Word], allowed: Set[int]) -> list[Span
     finder = _Finder(text, words, allowed)
     found: list[tuple[int, int]] = []
     for at in range(len(words)):
-        place = finder.announced(at) or finder.said_after(at) or finder.known(at)
+        place = (
+            finder.announced(at) or finder.said_after(at) or finder.known(at) or finder.capitals(at)
+        )
         if place is not None:
             found.append(place)
     found += finder.spelled()
@@ -76,7 +84,10 @@ class _Finder:
 
     def __init__(self, text: str, words: Sequence[Word], allowed: Set[int]) -> None:
         self._text, self._words, self._allowed = text, words, allowed
-        self._cased = any(w.raw[:1].isupper() for w in words)
+        capitals = sum(w.raw[:1].isupper() for w in words)
+        self._cased = capitals > 0
+        # Capitals tell names from other words only where most words have none.
+        self._telling = 2 * capitals <= len(words)
 
     def announced(self, at: int) -> tuple[int, int] | None:
         """A name that ends an announcement, or follows one."""
@@ -112,6 +123,24 @@ class _Finder:
             return at, self._end(at)
         # In plain text nothing tells a family name from another word; everyday ones are ruled out.
         return at, at + 1 if self._cased else at + 2
+
+    def capitals(self, at: int) -> tuple[int, int] | None:
+        """Two unknown words with capitals within a sentence: "connect me to Sudiksha Sura"."""
+        if not self._telling or not self._is_capital(at) or not self._is_capital(at + 1):
+            return None
+        if at == 0 or not self._in_sentence(at) or not self._adjoins(at + 1):
+            return None
+        end = self._end(at)
+        beyond = self._words[end].raw if end < len(self._words) else ""
+        # "Acme Health Services": an everyday word with a capital makes it something's name.
+        something = beyond[:1].isupper() and self._adjoins(end) and len(beyond) > 1
+        return None if something or self._word(at) in _PLACES_BEGIN else (at, end)
+
+    def _is_capital(self, at: int) -> bool:
+        if at >= len(self._words) or not self._could_be_name(at):
+            return False
+        raw = self._words[at].raw
+        return raw[:1].isupper() and not raw.isupper() and len(raw) > 2
 
     def _is_known(self, at: int) -> bool:
         base = self._word(at).removesuffix("'s")
