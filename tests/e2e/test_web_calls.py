@@ -58,11 +58,12 @@ async def test_a_text_session_answers_without_any_audio(kit: CallKit) -> None:
 
 async def test_speaking_stops_the_agent(kit: CallKit) -> None:
     room, uid = await open_session(kit)
-    await kit.providers.script("chat", Step(reply=LONG))
+    await kit.providers.script("chat", *[Step(reply=LONG)] * 3)  # it may be thought ahead twice
     async with WebClient.join(kit, room, voice=True) as visitor:
         await visitor.quiet()
         asked = await visitor.say(await kit.speech("Please tell me everything about your company."))
         await visitor.sound(asked)
+        await kit.providers.reset()
         await asyncio.sleep(1.0)
         await visitor.say(await kit.speech("Could you tell me what a replacement card costs?"))
         await visitor.line("twelve dollars")
@@ -75,12 +76,13 @@ async def test_speaking_stops_the_agent(kit: CallKit) -> None:
 
 async def test_typing_stops_the_agent(kit: CallKit) -> None:
     room, uid = await open_session(kit)
-    await kit.providers.script("chat", Step(reply=LONG))
+    await kit.providers.script("chat", *[Step(reply=LONG)] * 3)  # it may be thought ahead twice
     async with WebClient.join(kit, room, voice=True) as visitor:
         await visitor.quiet()
         began = time.time()
         await visitor.type("Tell me everything about your company.")
         await visitor.sound(began)
+        await kit.providers.reset()
         await asyncio.sleep(1.0)
         await visitor.type("What does a replacement card cost?")
         await visitor.line("twelve dollars")
