@@ -43,4 +43,4 @@ def is_anonymous(user_id: str) -> bool:
 def _digest(*parts: str) -> str:
     # Each part with its length, so that no two lists of parts are written alike.
     written = "".join(f"{len(part)}:{part}" for part in parts)
-    return hashlib.sha256(written.encode()).hexdigest()[:32]
+    return hashlib.sha256(written.encode(errors="surrogatepass")).hexdigest()[:32]

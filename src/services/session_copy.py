@@ -90,6 +90,8 @@ class SessionCopy:
         What was deleted meanwhile is refused by the store. Whether the store was there to take it.
         """
         live = self._live
+        if not live.settings.enabled:
+            return True
         logger.warning("session is filled again", extra={"session_id": live.session_id})
         messages, events = tuple(live.messages), tuple(live.events)
         try:
@@ -161,7 +163,7 @@ class SessionCopy:
 
     async def _metadata_put(self) -> bool:
         values = dict(self._live.metadata)
-        if not values:
+        if not values or not self._live.settings.enabled:
             return True
         session_id = self._live.session_id
         with suppress(MemoryStoreError):

@@ -163,6 +163,24 @@ async def test_unknown_settings_mask_and_are_asked_for_again_before_anything_is_
         assert await b.history() == ["typed"]
 
 
+async def test_settings_that_become_known_after_an_outage_undo_what_they_forbid() -> None:
+    async with bench() as b:
+        await choose(b, enabled=False)
+        b.fakes.archive_faults.error = b.fakes.session_faults.error = AWAY
+        await b.memory.add_entry(SESSION, said("a"), USER)
+        await b.memory.add_event(SESSION, "mode_switch", {"to_mode": "text"})
+        b.fakes.archive_faults.error = b.fakes.session_faults.error = None
+        assert await b.archived() == []
+        await until(lambda: not _behind(b))
+        assert await b.live() == []
+        assert await b.fakes.raw.sessions.metadata(SESSION) == {}
+        assert await b.journalled() == []
+
+
+def _behind(b: Bench) -> bool:
+    return any(writer.copy.behind for writer in b.memory._live.of(USER))
+
+
 async def test_a_replay_keeps_to_the_settings_of_its_time() -> None:
     async with bench() as b:
         b.fakes.archive_faults.error = AWAY
