@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from local.postgres import as_database_user, ensure_database, find_tool, prepare
 
 Check = Callable[[Stack], bool]
 SEED_FILE = ROOT / "examples" / "clinic.json"
+LEXICONS = ROOT / "data" / "lexicons"
 _BIN = ROOT / ".local" / "bin"
 _GROUPS = {
     "stores": ("redis", "mongodb", "postgres"),
@@ -125,6 +127,17 @@ def _make_folder(name: str) -> Callable[[Stack], None]:
     return lambda stack: (stack.home / name).mkdir(parents=True, exist_ok=True)
 
 
+def copy_lexicons(stack: Stack) -> None:
+    """Give the product's data directory the lexicons of the checkout."""
+    folder = stack.data_dir / LEXICONS.name
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in LEXICONS.glob("*.txt"):
+        copy = folder / file.name
+        # Another process of the stack may be reading it.
+        if not copy.exists() or copy.read_bytes() != file.read_bytes():
+            shutil.copyfile(file, copy)
+
+
 PARTS: tuple[Part, ...] = (
     Part(
         name="redis",
@@ -181,7 +194,7 @@ PARTS: tuple[Part, ...] = (
         name="worker",
         command=lambda _: _python("agent.py", "start"),
         needs=("livekit", "provision", "seed"),
-        prepare=lambda stack: stack.data_dir.mkdir(parents=True, exist_ok=True),
+        prepare=copy_lexicons,
         ready=lambda stack: health.http_ok(f"http://{HOST}:{stack.worker}/"),
         # Its page says 200 as soon as it listens, before the LiveKit server knows it.
         started=lambda stack, _: health.has_logged(
@@ -194,6 +207,7 @@ PARTS: tuple[Part, ...] = (
         name="jobs",
         command=lambda _: _python("jobs.py"),
         needs=("providers", "seed"),
+        prepare=copy_lexicons,
         ready=lambda _: True,  # it listens nowhere; that it keeps running is watched anyway
         started=lambda _, state: state == "RUNNING",
     ),

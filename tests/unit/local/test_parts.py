@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from local.parts import PARTS, PROVISION, select
+from local.parts import LEXICONS, PARTS, PROVISION, copy_lexicons, select
 from local.ports import Stack
 from local.supervise import render
 
@@ -37,3 +39,14 @@ def test_no_part_starts_by_itself_and_each_has_its_log() -> None:
 
 def test_keys_are_not_written_into_the_configuration() -> None:
     assert "API_KEY" not in render(Stack.named("spare"), PARTS)
+
+
+def test_the_product_finds_the_lexicons_of_the_checkout(tmp_path: Path) -> None:
+    stack = Stack.named("spare", root=tmp_path)
+    copies = stack.data_dir / "lexicons"
+    for _ in range(2):  # every start does it
+        copy_lexicons(stack)
+        assert {f.name: f.read_text() for f in copies.iterdir()} == {
+            f.name: f.read_text() for f in LEXICONS.glob("*.txt")
+        }
+        (copies / "medical_terms.txt").write_text("of an older checkout\n")
