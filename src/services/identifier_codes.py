@@ -10,11 +10,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from src.services.cue_search import CUE_WORDS_BACK, cue_near
 from src.services.identifier_cues import (
     CUES,
     CURRENCY_BEFORE,
     GLUE,
-    LONGEST_CUE,
     UNITS_OF_MEASURE,
 )
 from src.services.number_words import THOUSANDS
@@ -24,8 +24,6 @@ from src.services.word_lists import words_of
 
 BARE_DIGITS = 7
 """A row of digits this long identifies whatever is said about it."""
-_CUE_WORDS_BACK = 14
-_CUE_WORDS_AHEAD = 7
 _LOOSE_WORDS = 2
 """Words other than `GLUE` that may stand between a cue and a short code."""
 _LONG_CODE = 6
@@ -39,6 +37,7 @@ _YEARS = re.compile(r"(?:19|20)\d\d")
 _SPELLED_OUT = 6
 """Single digits and letters said one by one: nobody says a price or a count like that."""
 _SHAPES = (
+    ("ACCOUNT", re.compile(r"[a-z]{2}[0-9]{2}[a-z]{4}[0-9]{7}[a-z0-9]{0,19}|[a-z]{2}[0-9]{18,24}")),
     ("PAN", re.compile(r"[a-z]{3}[abcfghljpt][a-z][0-9]{4}[a-z]")),
     (
         "PLATE",
@@ -50,8 +49,12 @@ _SHAPES = (
 )
 """Written forms that hardly anything else has."""
 _LAST_DIGITS = words_of("last ending ends end aakhri number number's digits four नंबर ank رقم")
+_POSTCODES = (5, 6, 9, 10, 12)
+"""Digits of a postcode; ten and twelve: it was said twice, the second time right."""
 _CLOCK = frozenset({"am", "pm", "a.m", "p.m"})
 _MIN_WITH_CUE = {"POSTCODE": 5, "PAN": 4, "DATE_OF_BIRTH": 4, "MRN": 4, "DEVICE": 5, "IP": 6}
+# "DL" begins the plates of Delhi as well.
+_CUE_WORDS = {word for phrase in CUES for word in phrase} - {"dl", "sn"}
 _BEFORE_CODES = (GLUE | {phrase[-1] for phrase in CUES}) - {
     "a",
     "the",
@@ -112,18 +115,14 @@ def find_codes(text: str, words: Sequence[Word]) -> list[Span]:
     return found
 
 
-def cue_near(words: Sequence[Word], first: int, last: int) -> tuple[str, int, int] | None:
-    """The cue nearest to `words[first:last]`: its label, loose words between, and their number."""
-    before = _cue_before(words, first)
-    return before if before is not None else _cue_after(words, last)
-
-
 def _is_code_word(word: Word) -> bool:
     return word.kind in ("digits", "letters", "mixed") or _is_capital_group(word)
 
 
 def _is_capital_group(word: Word) -> bool:
-    return word.kind == "word" and 2 <= len(word.raw) <= 5 and word.raw.isupper()
+    if word.kind != "word" or word.text in _CUE_WORDS:
+        return False
+    return 2 <= len(word.raw) <= 5 and word.raw.isupper()
 
 
 def _is_part(text: str, words: Sequence[Word], at: int) -> bool:
@@ -179,7 +178,7 @@ def _label(text: str, words: Sequence[Word], code: Code) -> str | None:
         label, loose, _ = cue
         long = len(code.text) >= _LONG_CODE and code.digits >= 3
         if (
-            loose <= (_CUE_WORDS_BACK if long else _LOOSE_WORDS)
+            loose <= (CUE_WORDS_BACK if long else _LOOSE_WORDS)
             and _fits(label, code)
             and not _is_year(words, code)
         ):
@@ -190,7 +189,7 @@ def _label(text: str, words: Sequence[Word], code: Code) -> str | None:
 def _fits(label: str, code: Code) -> bool:
     size = len(code.text)
     if label == "POSTCODE":
-        return (code.letters == 0 and code.digits in (5, 6, 9)) or (
+        return (code.letters == 0 and code.digits in _POSTCODES) or (
             5 <= size <= 7 and code.digits in (2, 3) and 3 <= code.letters <= 4
         )
     if label == "DATE_OF_BIRTH":
@@ -246,43 +245,3 @@ def _is_quantity(text: str, words: Sequence[Word], code: Code) -> bool:
     if any(sign in before for sign in "$€£₹"):
         return True
     return code.first > 0 and words[code.first - 1].text in CURRENCY_BEFORE
-
-
-def _cue_before(words: Sequence[Word], first: int) -> tuple[str, int, int] | None:
-    loose = 0
-    for end in range(first, max(0, first - _CUE_WORDS_BACK), -1):
-        for size in range(min(LONGEST_CUE, end), 0, -1):
-            label = CUES.get(tuple(w.text for w in words[end - size : end]))
-            if label is not None:
-                label = _sharpened(words, end - size, label)
-                return label, loose, first - end
-        word = words[end - 1]
-        loose += word.text not in GLUE and word.kind != "tag"
-    return None
-
-
-def _sharpened(words: Sequence[Word], first: int, label: str) -> str:
-    """A cue for phones ("the number is") gives way to a better one a few words before it."""
-    if label != "PHONE":
-        return label
-    for end in range(first, max(0, first - 8), -1):
-        for size in range(min(LONGEST_CUE, end), 0, -1):
-            better = CUES.get(tuple(w.text for w in words[end - size : end]))
-            if better is not None:
-                return better
-    return label
-
-
-def _cue_after(words: Sequence[Word], last: int) -> tuple[str, int, int] | None:
-    loose = 0
-    for start in range(last, min(len(words), last + _CUE_WORDS_AHEAD)):
-        for size in range(min(LONGEST_CUE, len(words) - start), 0, -1):
-            label = CUES.get(tuple(w.text for w in words[start : start + size]))
-            if label is not None:
-                # "…, card 4111": announces the next code.
-                ahead = words[start + size : start + size + 3]
-                following = next((w for w in ahead if w.text not in GLUE), None)
-                taken = following is not None and following.kind in ("digits", "mixed")
-                return None if taken else (label, loose, start - last)
-        loose += words[start].text not in GLUE
-    return None

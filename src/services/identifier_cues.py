@@ -70,7 +70,7 @@ _PHRASES: Mapping[str, str] = {
         "zip plus 4|billing zip|billing postcode|pin|पिन कोड|पिनकोड|पिन|الرمز البريدي|البريدي"
     ),
     "DATE_OF_BIRTH": (
-        "date of birth|birth date|birthdate|birthday|birthday's|birthday is|dob|d o b|born|born on|"
+        "date of birth|birth date|birthdate|birthday|birthday's|birthday is|dob|d o b|d 0 b|born|born on|"
         "janam|janm|janmdin|janam din|janamdin|janm tithi|जन्म|जन्म तिथि|जन्मदिन|जन्मतिथि|ميلادي|تاريخ ميلادي|"
         "تاريخ الميلاد|ولدت"
     ),

@@ -6,7 +6,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from src.services.identifier_codes import codes, cue_near
+from src.services.cue_search import cue_near
+from src.services.identifier_codes import codes
 from src.services.identifier_cues import UNITS_OF_MEASURE
 from src.services.spans import Span
 from src.services.spoken_forms import Word
