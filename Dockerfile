@@ -1,5 +1,6 @@
 # syntax=docker/dockerfile:1
-# One image for the worker (default command) and the jobs process (`python jobs.py`).
+# One image for the worker (default command), the jobs process (`python jobs.py`) and the migration
+# (`python seed.py --migrate`).
 FROM python:3.11-slim-bookworm AS build
 RUN pip install --no-cache-dir uv==0.13.9
 WORKDIR /app
@@ -7,19 +8,21 @@ COPY requirements.lock ./
 RUN uv venv /venv && uv pip sync --python /venv/bin/python --require-hashes --no-cache requirements.lock
 
 FROM python:3.11-slim-bookworm
-# libgomp1: onnxruntime; ca-certificates: the providers' TLS.
+# ca-certificates: the providers' TLS.
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends libgomp1 ca-certificates \
+    && apt-get install -y --no-install-recommends ca-certificates \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --create-home --uid 10001 familiar
 COPY --from=build /venv /venv
 WORKDIR /app
 COPY agent.py jobs.py seed.py preload.py ./
 COPY src ./src
-RUN mkdir /data && chown familiar /data
+# The lexicons come with the image; what could not be stored at once outlives it.
+COPY data/lexicons /data/lexicons
+RUN mkdir /data/journal && chown familiar /data/journal
 USER familiar
 ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 FAMILIAR_DATA_DIR=/data FAMILIAR_WORKER_HOST=0.0.0.0
-VOLUME /data
+VOLUME /data/journal
 EXPOSE 8081
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
     CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8081/', timeout=2)"]
