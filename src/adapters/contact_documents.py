@@ -153,9 +153,9 @@ def start_fields(contact: NewContact) -> Document:
         "phoneLast10": contact.phone_last10,
         "callDirection": contact.call_direction.value,
         "campaignId": contact.campaign_id,
-        "sessionId": contact.session_id,
-        "userId": contact.user_id,
         "callStartedAt": contact.call_started_at,
+        **({"sessionId": contact.session_id} if contact.session_id else {}),
+        **({"userId": contact.user_id} if contact.user_id else {}),
     }
 
 

@@ -24,6 +24,7 @@ from src.services.ports import CallRecords, Clock
 
 _FINAL: Document = {"$in": ["$status", sorted(FINAL_STATUSES)]}
 _CLOSED: Document = {"$ne": [{"$ifNull": ["$callEndedAt", None]}, None]}
+_ERASED: Document = {"$ne": [{"$ifNull": ["$erasedAt", None]}, None]}
 
 
 class MongoCallRecords(CallRecords):
@@ -49,7 +50,17 @@ class MongoCallRecords(CallRecords):
     async def close(self, contact: NewContact, end: CallEnd) -> None:
         ended = {name: _literal(value) for name, value in end_fields(end).items()}
         closed = {**self._start(contact, end.status), **ended}
-        whole = {"$cond": [_CLOSED, "$$ROOT", {"$mergeObjects": ["$$ROOT", closed]}]}
+        erased = {"status": closed["status"], "callEndedAt": closed["callEndedAt"]}
+        whole = {
+            "$switch": {
+                "branches": [
+                    {"case": _CLOSED, "then": "$$ROOT"},
+                    # Emptied while the call went on: what it said then does not come back.
+                    {"case": _ERASED, "then": {"$mergeObjects": ["$$ROOT", erased]}},
+                ],
+                "default": {"$mergeObjects": ["$$ROOT", closed]},
+            }
+        }
         await self._upsert(contact.contact_uid, {"$replaceWith": whole})
 
     def _start(self, contact: NewContact, status: ContactStatus) -> Document:

@@ -50,9 +50,14 @@ def _indexes(mongo: Mongo) -> list[_Index]:
         name="pending_summaries",
         partialFilterExpression={"summaryStatus": SummaryStatus.PENDING.value},
     )
+    persons = IndexModel([("userId", 1)], name="person", sparse=True)
+    sessions = IndexModel([("sessionId", 1)], name="session", sparse=True)
     return [
         _Index(mongo.contacts, by_uid, instead=duplicates),
-        *(_Index(mongo.contacts, model) for model in (history, variables, summaries)),
+        *(
+            _Index(mongo.contacts, model)
+            for model in (history, variables, summaries, persons, sessions)
+        ),
         _Index(mongo.agents, IndexModel([("agentId", 1)], name="agent_id", unique=True)),
         _Index(mongo.phone_numbers, IndexModel([("number", 1)], name="number", unique=True)),
     ]

@@ -184,13 +184,19 @@ def call_journal_surface(journal: CallJournal) -> Surface:
 
 
 def _is_of(request: ErasureRequest, contact: NewContact, end: CallEnd) -> bool:
-    if contact.contact_uid in request.session_ids:
-        return True
-    if request.scope == "session" or not contact.phone:
-        return False
-    by_number = contact.owner_id == request.owner_id and contact.phone == request.e164
-    theirs = memory_user_id(contact.owner_id, e164=contact.phone) == request.user_id
-    return (by_number or theirs) and (request.since is None or end.ended_at >= request.since)
+    if {contact.contact_uid, contact.session_id} & set(request.session_ids):
+        theirs = True
+    elif request.scope == "session":
+        theirs = False
+    else:
+        by_number = contact.owner_id == request.owner_id and contact.phone == request.e164
+        by_id = request.user_id in (contact.user_id, _pseudonym(contact))
+        theirs = by_id or (by_number and contact.phone is not None)
+    return theirs and (request.since is None or end.ended_at >= request.since)
+
+
+def _pseudonym(contact: NewContact) -> str | None:
+    return memory_user_id(contact.owner_id, e164=contact.phone) if contact.phone else None
 
 
 def _emptied(contact: NewContact, end: CallEnd) -> tuple[NewContact, CallEnd]:
@@ -199,6 +205,7 @@ def _emptied(contact: NewContact, end: CallEnd) -> tuple[NewContact, CallEnd]:
         "original_phone": None,
         "phone_last10": None,
         "dynamic_variables": {},
+        "user_id": None,
     }
     nothing: dict[str, Any] = {"transcript": (), "receipt": None, "handoff_receipts": ()}
     return contact.model_copy(update=nobody), end.model_copy(update=nothing)

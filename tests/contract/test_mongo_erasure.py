@@ -176,3 +176,19 @@ async def test_a_summary_in_the_making_is_not_stored(
     assert await emptied(store, "call-1") == {"call-1"}
     store.clock.advance(3600)
     assert await store.queue.claim(worker="w", lease_s=60) is None
+
+
+async def test_a_call_that_goes_on_after_the_deletion_brings_nothing_back(
+    store: ContactStore, erasure: MongoErasure
+) -> None:
+    contact = new_contact(session_id="s1", user_id="u-1", dynamic_variables={"name": CANARY})
+    await store.records.open(contact)
+    await erasure.erase(request(session_ids=("s1",)))
+    await store.records.close(contact, call_end(transcript=(turn("user", CANARY),)))
+    document = await store.document("call-1")
+    assert document is not None
+    assert CANARY not in str(document)
+    assert "4155550123" not in str(document)
+    assert document["status"] == "completed"
+    assert document["callEndedAt"] is not None
+    assert document["summaryStatus"] == SummaryStatus.NO_CONVERSATION.value

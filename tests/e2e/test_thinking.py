@@ -1,0 +1,123 @@
+"""What a reply is given to know, and what takes over when a model fails."""
+
+import asyncio
+import time
+from uuid import uuid4
+
+import pytest
+
+from local.kit import CallKit
+from local.providers.control import Step
+from src.schemas.contact import CallDirection
+from src.schemas.job_metadata import JobMetadata
+from tests.e2e.test_phone_calls import ask, ended, greeting_of
+from tests.e2e.web_client import WebClient
+
+pytestmark = pytest.mark.stack
+
+QUESTIONS = {
+    "Where can I borrow a wheelchair?": "Wheelchairs can be borrowed",
+    "When do visiting hours on the ward end?": "Visiting hours on the ward",
+    "How long must I eat nothing before a fasting blood test?": "For a fasting blood test",
+    "When does the cafeteria serve soup?": "The cafeteria on the second floor",
+    "Which elevator goes to every floor?": "The elevator beside the pharmacy",
+}
+
+
+async def test_each_reply_gets_the_passages_of_its_own_question(kit: CallKit) -> None:
+    room = await kit.dispatch(web_job(mode="text"))
+    async with WebClient.join(kit, room, voice=False) as visitor:
+        await visitor.line("hello")
+        for question, passage in QUESTIONS.items():
+            since = time.time()
+            answer = f"Answer {uuid4().hex[:8]}."
+            await kit.providers.script("chat", Step(match=question, reply=answer))
+            await visitor.type(question)
+            await visitor.line(answer.lower())
+            prompt = await asked(kit, question, since)
+            notes = str(prompt[-2]["content"])
+            assert passage in notes, notes
+            assert prompt[-1]["content"] == question
+
+
+async def asked(kit: CallKit, question: str, since: float) -> list[dict[str, object]]:
+    """The one request that was made to answer a question."""
+    (prompt,) = [
+        list(prompt) for prompt in await kit.prompts(since) if prompt[-1]["content"] == question
+    ]
+    return prompt
+
+
+async def test_a_model_that_fails_is_replaced_by_the_next_of_its_chain(kit: CallKit) -> None:
+    metadata = web_job(
+        agent_config=AGENT | {"llm_model": "first-model", "llm_fallbacks": ["second-model"]},
+        mode="text",
+    )
+    failing = Step(match='"model": "first-model"', status=500)
+    await kit.providers.script("chat", *[failing] * 4)
+    async with WebClient.join(kit, await kit.dispatch(metadata), voice=False) as visitor:
+        await visitor.line("hello")
+        await visitor.type("How long do refunds take?")
+        await visitor.line("five business days", timeout_s=20)
+    models = [entry["model"] for entry in await kit.providers.log("chat") if "reply" in entry]
+    assert "second-model" in models
+
+
+async def test_a_callers_language_is_spoken_from_the_greeting_of_the_next_call_on(
+    kit: CallKit, caller: str
+) -> None:
+    config = AGENT | {
+        "languages": ["es"],
+        "voices": {"es": "aura-2-celeste-es"},
+        "greetings": {"es": "Hola de nuevo."},
+    }
+    first, second = (
+        JobMetadata.model_validate(
+            {
+                "call_type": CallDirection.OUTBOUND,
+                "contact_uid": f"out-{uuid4().hex[:12]}",
+                "phone": caller,
+                "agent_config": config,
+            }
+        )
+        for _ in range(2)
+    )
+    ringing = asyncio.create_task(kit.phone.accept(number=caller))
+    await kit.dispatch(first)
+    call = await ringing
+    await greeting_of(kit, call)
+    await kit.providers.script("listen", Step(reply="Can we speak Spanish, please?"))
+    await ask(kit, call, "This is what the telephone hears.")
+    await call.hang_up()
+    await kit.contact({"contactUID": first.contact_uid}, until=ended)
+
+    since = time.time()
+    ringing = asyncio.create_task(kit.phone.accept(number=caller))
+    await kit.dispatch(second)
+    call = await ringing
+    await greeting_of(kit, call)
+    await call.hang_up()
+    assert (await kit.spoken(since))[0].startswith("Hola")
+    connections = await kit.providers.log("speak_connect")
+    assert connections[-1]["query"]["model"] == "aura-2-celeste-es"
+
+
+AGENT = {
+    "agent_id": "guide",
+    "owner_id": "acme",
+    "greeting": "Hello, this is the guide.",
+    "prompt": "You are a guide.",
+    "Context": "Refunds take three to five business days.",
+}
+
+
+def web_job(**fields: object) -> JobMetadata:
+    return JobMetadata.model_validate(
+        {
+            "call_type": CallDirection.WEB,
+            "agent_id": "web-guide",
+            "contact_uid": f"web-{uuid4().hex[:12]}",
+            "session_id": uuid4().hex,
+        }
+        | fields
+    )
