@@ -53,8 +53,8 @@ _POSTCODES = (5, 6, 9, 10, 12)
 """Digits of a postcode; ten and twelve: it was said twice, the second time right."""
 _CLOCK = frozenset({"am", "pm", "a.m", "p.m"})
 _MIN_WITH_CUE = {"POSTCODE": 5, "PAN": 4, "DATE_OF_BIRTH": 4, "MRN": 4, "DEVICE": 5, "IP": 6}
-# "DL" begins the plates of Delhi as well.
-_CUE_WORDS = {word for phrase in CUES for word in phrase} - {"dl", "sn"}
+# Shorter ones are parts of codes as well: "DL" begins the plates of Delhi.
+_CUE_WORDS = {w for phrase in CUES for w in phrase if len(w) > 2} | {"id", "no"}
 _BEFORE_CODES = (GLUE | {phrase[-1] for phrase in CUES}) - {
     "a",
     "the",
