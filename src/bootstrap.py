@@ -14,6 +14,7 @@ from src.adapters.mongo_contact_history import MongoContactHistory
 from src.adapters.openai_summaries import OpenAISummariser
 from src.adapters.redis_agents import RedisAgentCache
 from src.adapters.redis_lease import RedisCallLease
+from src.adapters.spare_speech import SpareSpeech
 from src.adapters.speech import SpeechConfig, SpeechModels
 from src.adapters.tokens import O200kTokenCounter
 from src.adapters.warm_up import warm_up
@@ -90,6 +91,7 @@ def build_call_services(settings: Settings) -> CallServices:
         lease=RedisCallLease(client=redis),
         telephony=telephony,
         speech=build_speech(settings),
+        spare=SpareSpeech(settings.data_dir / "spare_speech"),
         thinking=_thinking(base, count_tokens),
         policy=policy,
         turn=turn_policy(settings),

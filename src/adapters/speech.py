@@ -112,6 +112,11 @@ class SpeechModels:
             self._tts.update_options(model=wanted)
             self._voice = wanted
 
+    @property
+    def voice_name(self) -> str:
+        """The voice that speaks now."""
+        return self._voice
+
     def think(self, model: str | None, *, fallbacks: Sequence[str] = ()) -> llm.LLM:
         """The language model; None takes the configured one."""
         makers = self._shaped(self._openai_llm)

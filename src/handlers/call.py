@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
@@ -52,11 +52,25 @@ class Speech(Protocol):
     def think(self, model: str | None, *, fallbacks: Sequence[str] = ...) -> llm.LLM:
         """The language model; None takes the configured one."""
 
+    @property
+    def voice_name(self) -> str:
+        """What `speak` or `change_voice` last chose."""
+
     def vad(self) -> vad.VAD:
         """Tells speech from silence."""
 
     def turn_detector(self) -> inference.TurnDetector:
         """Tells the end of a turn from a pause."""
+
+
+class Spare(Protocol):
+    """Sentences kept as sound, for when the voice itself fails."""
+
+    async def keep(self, voice: tts.TTS, *, name: str, sentence: str) -> None:
+        """Have the sentence ready in the voice of that name; never raises."""
+
+    async def frames(self, *, name: str, sentence: str) -> AsyncIterator[rtc.AudioFrame] | None:
+        """The sentence as sound, or None if it was never kept."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +100,7 @@ class CallServices:
     lease: CallLease
     telephony: Callable[[api.LiveKitAPI], Telephony]
     speech: Speech
+    spare: Spare
     thinking: ThinkingServices
     policy: CallPolicy
     turn: TurnPolicy

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
-from livekit.agents import Agent, AgentSession, llm, room_io
+from livekit.agents import Agent, llm
 
 from src.handlers.call import Call
-from src.handlers.controls import offer_controls, set_mode, take_text
 from src.handlers.language_tool import language_tool
-from src.handlers.session_events import SessionObserver
+from src.handlers.session import PHONE, start_session
+from src.handlers.sorry import keep_ready, say_sorry
 from src.handlers.thinker import Thinker
 from src.handlers.voice_assistant import Script, VoiceAssistant, handoff_tools
 from src.logs import get_logger
@@ -25,24 +23,8 @@ from src.services.speech_gate import gate
 
 logger = get_logger(__name__)
 
-APOLOGY = "I am sorry, something went wrong on our side. Please call again in a few minutes."
-UNAVAILABLE = "I am sorry, nobody is available on this line right now. Please call again later."
 _LAST_WORDS_S = 0.3  # what was played is still on its way to the phone
-_MAX_KEYTERMS = 100  # Deepgram's limit is 500 tokens of key terms per request
 _ENTER_S = 5.0  # entering takes 2 to 5 ms; past this the greeting is spoken all the same
-
-
-@dataclass(frozen=True)
-class Modality:
-    """Which streams a session opens."""
-
-    text: bool = False
-    """Typed messages are answered too, and the participant may switch between voice and text."""
-    listening: bool = True
-    """False keeps the caller's audio from the recogniser until `listen` (ringing is no speech)."""
-
-
-PHONE = Modality()
 
 
 def write_script(call: Call, meta: AgentMeta, values: Mapping[str, str]) -> Script:
@@ -99,73 +81,6 @@ def build_agent(
     )
 
 
-async def start_session(
-    call: Call, agent: Agent, meta: AgentMeta | None, modality: Modality, identity: str | None
-) -> AgentSession:
-    """Open the session in the room; publishing its track answers an inbound call."""
-    turn = call.services.turn
-    session: AgentSession = AgentSession(
-        **_models(call, meta),
-        turn_handling={
-            # Named in full: the defaults reach for cloud services in development mode.
-            "turn_detection": call.services.speech.turn_detector(),
-            "endpointing": {"min_delay": turn.endpoint_min_s, "max_delay": turn.endpoint_max_s},
-            "interruption": {"mode": "vad"},
-            # The voice starts with the preempted reply, so that the end of the turn only releases it.
-            "preemptive_generation": {"enabled": True, "preemptive_tts": True},
-        },
-        aec_warmup_duration=None,  # it would deafen the agent for the first 3 s of its greeting
-        session_close_transcript_timeout=0.5,
-    )
-    SessionObserver(call, session)
-    call.session = session
-    if modality.text and call.conversation is not None:
-        set_mode(session, call.conversation.mode)
-        offer_controls(call, session, call.conversation)
-    if not modality.listening:
-        session.input.set_audio_enabled(False)
-    await session.start(
-        agent,
-        room=call.ctx.room,
-        room_options=_room_options(call, modality, identity),
-        session_host=False,  # it would hand prompt and history to any participant who asks
-        record=False,
-    )
-    return session
-
-
-def _models(call: Call, meta: AgentMeta | None) -> dict[str, Any]:
-    """Recogniser, language model and voice of an agent, each with those that take over from it."""
-    speech, keyterms = call.services.speech, call.services.thinking.keyterms
-    if meta is None:
-        chosen = (speech.listen([call.language]), speech.think(None), speech.speak(None))
-    else:
-        chosen = (
-            speech.listen(
-                meta.all_languages,
-                fallbacks=meta.stt_fallbacks,
-                keyterms=(*meta.keyterms, *keyterms)[:_MAX_KEYTERMS],
-            ),
-            speech.think(meta.llm_model, fallbacks=meta.llm_fallbacks),
-            speech.speak(meta.voice_for(call.language), fallbacks=meta.tts_fallbacks),
-        )
-    stt, llm_, tts = chosen
-    return {"stt": stt, "llm": llm_, "tts": tts, "vad": speech.vad()}
-
-
-def _room_options(call: Call, modality: Modality, identity: str | None) -> room_io.RoomOptions:
-    async def typed(session: AgentSession, event: room_io.TextInputEvent) -> None:
-        await take_text(call, session, event)
-
-    options = room_io.RoomOptions(
-        text_input=room_io.TextInputOptions(text_input_cb=typed) if modality.text else False,
-        audio_input=room_io.AudioInputOptions(frame_size_ms=20, pre_connect_audio=False),
-    )
-    if identity is not None:
-        options.participant_identity = identity
-    return options
-
-
 async def rebuild(call: Call, agent: VoiceAssistant) -> None:
     """Put `agent` in place of the live session's agent and wait until it hears the caller.
 
@@ -209,6 +124,8 @@ def greet(call: Call, agent: VoiceAssistant) -> None:
         logger.info("greeting variables missing", extra={"count": agent.script.missing})
     if call.session is not None and agent.script.greeting:
         _ = call.session.say(agent.script.greeting)
+    if call.conversation is None or call.conversation.mode == "voice":
+        keep_ready(call, agent.meta)
 
 
 def remember(call: Call, recollection: Recollection) -> Recollection:
@@ -278,7 +195,9 @@ async def apologise(call: Call, sentence: str) -> None:
                     call, Agent(instructions=""), None, PHONE, identity=None
                 )
             _ = call.session.interrupt(force=True)
-            await call.session.say(sentence, allow_interruptions=False).wait_for_playout()
+            said = await say_sorry(call, call.session, sentence, interruptible=False)
+            if said is not None:
+                await said.wait_for_playout()
             await call.services.sources.clock.sleep(_LAST_WORDS_S)
     except (TimeoutError, RuntimeError):
         logger.warning("the apology could not be spoken")

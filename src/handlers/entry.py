@@ -12,10 +12,11 @@ from pydantic import ValidationError
 
 from src.handlers.call import Call, CallServices
 from src.handlers.call_end import finish_call
-from src.handlers.call_handler import APOLOGY, UNAVAILABLE, apologise
+from src.handlers.call_handler import apologise
 from src.handlers.call_start import mark_failed
 from src.handlers.inbound_call_handler import InboundCallHandler
 from src.handlers.outbound_call_handler import OutboundCallHandler
+from src.handlers.sorry import APOLOGY, UNAVAILABLE
 from src.handlers.web_call_handler import WebCallHandler
 from src.logs import get_logger, trace_of
 from src.schemas.contact import CallDirection, ContactStatus

@@ -9,14 +9,12 @@ from livekit import rtc
 
 from src.handlers.call import Call
 from src.handlers.call_handler import (
-    PHONE,
     build_agent,
     greet,
     join_late_memory,
     rebuild,
     remember,
     so_far,
-    start_session,
 )
 from src.handlers.call_start import (
     begin,
@@ -25,6 +23,7 @@ from src.handlers.call_start import (
     is_ours,
     mark_answered,
 )
+from src.handlers.session import PHONE, start_session
 from src.logs import get_logger
 from src.schemas.agent_meta_schema import AgentMeta
 from src.schemas.contact import ContactStatus

@@ -6,15 +6,7 @@ import asyncio
 from uuid import uuid4
 
 from src.handlers.call import Call
-from src.handlers.call_handler import (
-    Modality,
-    build_agent,
-    greet,
-    join_late_memory,
-    remember,
-    so_far,
-    start_session,
-)
+from src.handlers.call_handler import build_agent, greet, join_late_memory, remember, so_far
 from src.handlers.call_start import (
     begin,
     configured_agent,
@@ -22,6 +14,7 @@ from src.handlers.call_start import (
     is_ours,
     mark_answered,
 )
+from src.handlers.session import Modality, start_session
 from src.logs import get_logger
 from src.schemas.calls import DialRequest
 from src.schemas.contact import ContactStatus

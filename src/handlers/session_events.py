@@ -13,6 +13,7 @@ from livekit.agents import (
 )
 
 from src.handlers.call import Call
+from src.handlers.sorry import VOICE_FAILED, say_sorry
 from src.handlers.turn_latency import stages_ms
 from src.handlers.voice_assistant import VoiceAssistant
 from src.logs import get_logger
@@ -54,9 +55,13 @@ class SessionObserver:
             return
         self._call.degrade(kind)
         agent = self._session.current_agent
-        if kind == "llm_error" and isinstance(agent, VoiceAssistant) and agent.meta.apology:
+        if kind in ("llm_error", VOICE_FAILED) and isinstance(agent, VoiceAssistant):
             # Else the caller hears nothing at all in answer to what they said.
-            _ = self._session.say(agent.meta.apology)
+            _ = self._call.background.spawn(self._regret(agent.meta.apology), name="apology")
+
+    async def _regret(self, sentence: str) -> None:
+        if sentence:
+            await say_sorry(self._call, self._session, sentence)
 
     def _heard(self, event: UserInputTranscribedEvent) -> None:
         if self._call.conversation is not None:

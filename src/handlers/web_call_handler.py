@@ -7,14 +7,7 @@ from uuid import uuid4
 from livekit import rtc
 
 from src.handlers.call import Call
-from src.handlers.call_handler import (
-    Modality,
-    build_agent,
-    greet,
-    remember,
-    so_far,
-    start_session,
-)
+from src.handlers.call_handler import build_agent, greet, remember, so_far
 from src.handlers.call_start import (
     begin,
     configured_agent,
@@ -22,6 +15,7 @@ from src.handlers.call_start import (
     is_ours,
     mark_answered,
 )
+from src.handlers.session import Modality, start_session
 from src.schemas.contact import ContactStatus
 from src.schemas.job_metadata import JobMetadata
 from src.services.conversation_history import Caller

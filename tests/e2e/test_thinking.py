@@ -63,6 +63,28 @@ async def test_a_model_that_fails_is_replaced_by_the_next_of_its_chain(kit: Call
     assert "second-model" in models
 
 
+async def test_an_apology_is_heard_also_when_the_voice_fails(kit: CallKit, caller: str) -> None:
+    call = await kit.phone.dial("+15105550100", caller=caller)
+    await greeting_of(kit, call)
+    await spare_speech_is_ready(kit)
+    await kit.providers.script("speak", *[Step(close_code=1011)] * 30)
+    await kit.providers.script("speak_connect", *[Step(status=500)] * 30)
+    assert "sorry" in await ask(kit, call, "How long do refunds take?")
+    await kit.providers.reset()
+    assert "twelve dollars" in await ask(kit, call, "What does a replacement card cost?")
+    await call.hang_up()
+    record = await kit.contact({"phone": caller}, until=ended)
+    assert "tts_error" in record["degradations"]
+
+
+async def spare_speech_is_ready(kit: CallKit) -> None:
+    """The first call after a start has the sentences made."""
+    folder = kit.stack.data_dir / "spare_speech"
+    async with asyncio.timeout(20):
+        while len(await asyncio.to_thread(lambda: list(folder.glob("*.wav")))) < 2:
+            await asyncio.sleep(0.1)
+
+
 async def test_a_callers_language_is_spoken_from_the_greeting_of_the_next_call_on(
     kit: CallKit, caller: str
 ) -> None:
