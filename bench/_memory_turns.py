@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -27,17 +27,22 @@ class Turn:
     """What a turn cost in our worker, by its log; milliseconds."""
 
     hook_ms: float
-    """From the end of the turn until it is written: nothing is said before."""
+    """Writing the turn, before which nothing is said: LiveKit's `on_user_turn_completed_delay`."""
     prepare_ms: float
-    """Preparing the prompt, most of it while the caller was still speaking."""
-    unhidden_ms: float
-    """The part of that which the reply waited for, after the turn was written."""
+    """Preparing the prompt, which usually begins before the turn is over."""
+    ready_ms: float
+    """From the end of the turn until the reply's first sound is made; negative if that was before."""
     passages: int
 
     @property
     def added_ms(self) -> float:
-        """All that a bare session does not wait for."""
-        return self.hook_ms + self.unhidden_ms
+        """How much earlier the reply could have begun without both.
+
+        It begins once the turn is over and written, and its first sound is made; without memory and
+        knowledge, once the turn is over, and its sound is made as much earlier as preparing took.
+        """
+        begins = max(self.hook_ms, self.ready_ms)
+        return begins - max(0.0, self.ready_ms - self.prepare_ms)
 
 
 async def turns(report: Report, stack: Stack) -> None:
@@ -78,7 +83,6 @@ def _report_added(report: Report, measured: Sequence[Turn]) -> None:
     for what, values in (
         ("turn written before its reply", [turn.hook_ms for turn in measured]),
         ("prompt prepared, passages looked up", [turn.prepare_ms for turn in measured]),
-        ("of that not hidden by thinking ahead", [turn.unhidden_ms for turn in measured]),
         ("added to a turn in all", added),
     ):
         for name, share in (("p50", 0.5), ("p95", 0.95)):
@@ -88,8 +92,10 @@ def _report_added(report: Report, measured: Sequence[Turn]) -> None:
     report.at_most("delay added to a turn, p50 (ms)", percentile(added, 0.5), 10)
     report.at_most("delay added to a turn, p95 (ms)", percentile(added, 0.95), 25)
     report.notes.append(
-        "added to a turn: LiveKit's on_user_turn_completed_delay, and what of llm_node's preparation "
-        "ends after it, by the worker's log; the reply's own time is measured at the caller's ear"
+        "added to a turn: by the worker's log, how much earlier the reply could have begun if neither "
+        "the turn had been written (LiveKit's on_user_turn_completed_delay) nor the prompt prepared; "
+        "what passes while the turn goes on anyway is not counted, as both the reply's text and sound "
+        "are made ahead; the replies themselves are timed at the caller's ear"
     )
 
 
@@ -111,24 +117,27 @@ def _turns_of_call(records: Sequence[dict[str, Any]]) -> list[Turn]:
         elif record["role"] == "user":
             seen["user"] = record
         else:
-            turns += _turn(seen)
+            turns += _turn(seen, record["latency_ms"])
             seen.clear()
     return turns
 
 
-def _turn(seen: dict[str, dict[str, Any]]) -> list[Turn]:
+def _turn(seen: Mapping[str, dict[str, Any]], reply: Mapping[str, float]) -> list[Turn]:
     """The turn that ended with an answer; none for the greeting."""
     user, written, prepared = (
         seen.get(name) for name in ("user", "turn written", "prompt prepared")
     )
     if user is None or written is None or prepared is None:
         return []
-    late_ms = (_at(prepared) - _at(written)) * 1000
+    hook_ms, prepare_ms = user["latency_ms"]["hook"], prepared["took_ms"]
+    over_at = _at(written) * 1000 - hook_ms
+    # LiveKit counts the preparation as part of the model's time to its first word.
+    words_at = _at(prepared) * 1000 + max(0.0, reply.get("llm", 0.0) - prepare_ms)
     return [
         Turn(
-            hook_ms=user["latency_ms"]["hook"],
-            prepare_ms=prepared["took_ms"],
-            unhidden_ms=max(0.0, min(late_ms, prepared["took_ms"])),
+            hook_ms=hook_ms,
+            prepare_ms=prepare_ms,
+            ready_ms=words_at + reply.get("tts", 0.0) - over_at,
             passages=seen.get("passages looked up", {}).get("count", 0),
         )
     ]
