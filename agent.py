@@ -36,6 +36,8 @@ server = AgentServer(
     num_idle_processes=SETTINGS.idle_processes,
     host=SETTINGS.worker_host,
     port=SETTINGS.worker_port,
+    prometheus_port=SETTINGS.metrics_port,
+    prometheus_multiproc_dir=str(SETTINGS.data_dir / "metrics") if SETTINGS.metrics_port else None,
 )
 
 

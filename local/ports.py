@@ -56,6 +56,7 @@ class Stack:
     """First of `UDP_RANGE` ports for the media of test phones."""
     providers: int
     worker: int
+    metrics: int
     demo: int
 
     @classmethod
@@ -87,6 +88,7 @@ class Stack:
             phone_rtp=26000 + one,
             providers=18100 + one,
             worker=18191 + one,
+            metrics=18192 + one,
             demo=18080 + one,
         )
         if stack.phone_rtp + UDP_RANGE > LAST_PORT:
@@ -104,6 +106,7 @@ class Stack:
             "postgres": self.postgres,
             "providers": self.providers,
             "worker": self.worker,
+            "metrics": self.metrics,
             "demo": self.demo,
         }
 
@@ -182,6 +185,7 @@ class Stack:
             "FAMILIAR_DATA_DIR": str(self.data_dir),
             "FAMILIAR_WORKER_HOST": HOST,
             "FAMILIAR_WORKER_PORT": str(self.worker),
+            "FAMILIAR_METRICS_PORT": str(self.metrics),
         }
         for provider in PROVIDERS:
             if self.uses_local_only or not is_real_key(person.get(f"{provider}_API_KEY", "")):

@@ -17,6 +17,7 @@ from src.adapters.redis_lease import RedisCallLease
 from src.adapters.spare_speech import SpareSpeech
 from src.adapters.speech import SpeechConfig, SpeechModels
 from src.adapters.tokens import O200kTokenCounter
+from src.adapters.turn_metrics import PrometheusTurnMetrics
 from src.adapters.warm_up import warm_up
 from src.bootstrap_memory import (
     Foundation,
@@ -92,6 +93,7 @@ def build_call_services(settings: Settings) -> CallServices:
         telephony=telephony,
         speech=build_speech(settings),
         spare=SpareSpeech(settings.data_dir / "spare_speech"),
+        metrics=PrometheusTurnMetrics(),
         thinking=_thinking(base, count_tokens),
         policy=policy,
         turn=turn_policy(settings),

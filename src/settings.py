@@ -57,6 +57,8 @@ class Settings(BaseSettings):
 
     worker_port: int = Field(default=8081, validation_alias="FAMILIAR_WORKER_PORT")
     worker_host: str = Field(default="127.0.0.1", validation_alias="FAMILIAR_WORKER_HOST")
+    metrics_port: int | None = Field(default=None, validation_alias="FAMILIAR_METRICS_PORT")
+    """Where the worker shows Prometheus metrics; None shows none."""
     max_calls: int = Field(default=4, ge=1, validation_alias="FAMILIAR_MAX_CALLS")
     """Calls this worker takes at once."""
     idle_processes: int = Field(default=2, ge=0, validation_alias="FAMILIAR_IDLE_PROCESSES")

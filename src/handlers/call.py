@@ -73,6 +73,16 @@ class Spare(Protocol):
         """The sentence as sound, or None if it was never kept."""
 
 
+class TurnMetrics(Protocol):
+    """What is counted of turns, for whoever watches the worker."""
+
+    def turn(self, stages_ms: Mapping[str, float], mode: str) -> None:
+        """Note the stages of one turn, in milliseconds."""
+
+    def degraded(self, name: str) -> None:
+        """Note one degradation of a call."""
+
+
 @dataclass(frozen=True)
 class ThinkingServices:
     """What turns are answered with, and remembered by."""
@@ -101,6 +111,7 @@ class CallServices:
     telephony: Callable[[api.LiveKitAPI], Telephony]
     speech: Speech
     spare: Spare
+    metrics: TurnMetrics
     thinking: ThinkingServices
     policy: CallPolicy
     turn: TurnPolicy
@@ -155,7 +166,10 @@ class Call:
 
     def degrade(self, *names: str) -> None:
         """Note what the caller had to do without; each name once."""
-        self.degradations.extend(name for name in names if name not in self.degradations)
+        for name in dict.fromkeys(names):
+            if name not in self.degradations:
+                self.degradations.append(name)
+                self.services.metrics.degraded(name)
 
     async def other_side(self, kind: rtc.ParticipantKind.ValueType) -> rtc.RemoteParticipant:
         """The caller, once they are in the room; from then on their leaving ends the call.

@@ -72,3 +72,5 @@ class SessionObserver:
             self._call.conversation.added(event.item)
         if isinstance(event.item, llm.ChatMessage) and (latency := stages_ms(event.item)):
             logger.info("turn latency", extra={"role": event.item.role, "latency_ms": latency})
+            mode = self._call.conversation.mode if self._call.conversation else "voice"
+            self._call.services.metrics.turn(latency, mode)

@@ -2,12 +2,14 @@
 
 import asyncio
 import os
+import re
 import signal
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from uuid import uuid4
 
+import aiohttp
 import pytest
 from livekit import rtc
 
@@ -22,6 +24,7 @@ from src.schemas.contact import CallDirection
 from src.schemas.job_metadata import JobMetadata
 from src.schemas.memory import LANGUAGE_SWITCH, MODE_SWITCH, MemoryEntry
 from tests.e2e.test_phone_calls import ended
+from tests.e2e.test_web_calls import LONG
 from tests.e2e.web_client import WebClient
 
 pytestmark = pytest.mark.stack
@@ -95,7 +98,7 @@ async def go_on_in_spanish(kit: CallKit, visitor: WebClient) -> None:
 
 
 async def test_voice_text_modes_and_languages_are_one_conversation(
-    kit: CallKit, kept: Kept
+    kit: CallKit, kept: Kept, worker_log: LogTail
 ) -> None:
     session_id = uuid4().hex
     metadata = job(session_id)
@@ -141,9 +144,63 @@ async def test_voice_text_modes_and_languages_are_one_conversation(
         if entry["at"] >= began
     ]
     assert voices[-1] == "aura-2-celeste-es"
-    prompts = [str(prompt) for prompt in await kit.prompts(began)]
+    await assert_what_the_models_were_asked(kit, began)
+    assert worker_log.text().count("preemptive generation invalidated") == 1
+
+
+async def assert_what_the_models_were_asked(kit: CallKit, since: float) -> None:
+    prompts = [str(prompt) for prompt in await kit.prompts(since)]
     assert "Reply in Spanish" not in next(one for one in prompts if "refunds take?" in one)
+    # One request per turn: nothing that was thought ahead is thrown away, but for the new language.
+    assert len([one for one in prompts if one.endswith("'How long do refunds take?'}]")]) == 1
+    heard = [entry["query"] for entry in await kit.providers.log("listen_connect")][-1]
+    assert heard["language"] == "multi"
+    assert heard["keyterm"] == "acetaminophen"  # the first of the lexicon
     assert "Reply in Spanish" in [one for one in prompts if "un reembolso?" in one][-1]
+
+
+async def test_an_okay_into_the_agents_words_is_kept_as_it_was_heard(
+    kit: CallKit, kept: Kept
+) -> None:
+    session_id = uuid4().hex
+    room = await kit.dispatch(job(session_id))
+    async with WebClient.join(kit, room, voice=True) as visitor:
+        await visitor.quiet()
+        await kit.providers.script("chat", *[Step(reply=LONG)] * 3)
+        asked = await visitor.say(await kit.speech("Please tell me everything about your company."))
+        await visitor.sound(asked)
+        await kit.providers.reset()
+        await asyncio.sleep(1.0)
+        await kit.providers.script("listen", Step(reply="Okay."))
+        await kit.providers.script("chat", Step(match="Okay.", reply="Shall I go on?"))
+        await visitor.say(await kit.speech("Okay."))
+        await visitor.line("shall i go on?")
+        await visitor.quiet()
+        entries = await kept.entries(session_id, 5)
+    assert [(entry.role, entry.interrupted) for entry in entries] == [
+        ("assistant", False),
+        ("user", False),
+        ("assistant", True),
+        ("user", False),
+        ("assistant", False),
+    ]
+    assert entries[3].content == "Okay."
+    assert LONG.startswith(entries[2].content[:20])
+    assert len(entries[2].content) < len(LONG) / 2
+
+
+async def test_the_stages_of_turns_are_metrics(kit: CallKit) -> None:
+    metadata = job(uuid4().hex, mode="text")
+    room = await kit.dispatch(metadata)
+    async with WebClient.join(kit, room, voice=False) as visitor:
+        await visitor.line("hello")
+        await visitor.type("How long do refunds take?")
+        await visitor.line("five business days")
+    await kit.contact({"contactUID": metadata.contact_uid}, until=ended)
+    url = f"http://127.0.0.1:{kit.stack.metrics}/metrics"
+    async with aiohttp.ClientSession() as http, http.get(url) as response:
+        metrics = await response.text()
+    assert re.search(r'familiar_turn_stage_seconds_count{mode="text",stage="llm"} [1-9]', metrics)
 
 
 async def test_a_question_about_the_handbook_is_answered_with_its_source(

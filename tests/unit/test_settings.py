@@ -3,7 +3,9 @@
 import re
 from pathlib import Path
 
-from src.settings import Settings
+import pytest
+
+from src.settings import Settings, _resolve_data_dir
 
 ROOT = Path(__file__).parents[2]
 
@@ -16,6 +18,14 @@ def own_names() -> set[str]:
 def test_the_example_names_every_setting_of_the_product_and_no_other() -> None:
     named = re.findall(r"^#? ?(FAMILIAR_\w+)=", (ROOT / ".env.example").read_text(), re.MULTILINE)
     assert sorted(named) == sorted(own_names())
+
+
+def test_the_data_directory_is_what_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("VOICEASSIST_DATA_DIR", "FAMILIAR_DATA_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    assert _resolve_data_dir() == Path("data")
+    monkeypatch.setenv("VOICEASSIST_DATA_DIR", "/srv/voice")
+    assert _resolve_data_dir() / "lexicons" / "terms.txt" == Path("/srv/voice/lexicons/terms.txt")
 
 
 def test_the_example_shows_the_defaults() -> None:
