@@ -17,9 +17,9 @@ COPY --from=build /venv /venv
 WORKDIR /app
 COPY agent.py jobs.py seed.py preload.py ./
 COPY src ./src
-# The lexicons come with the image; what could not be stored at once outlives it.
+# The lexicons come with the image; the journal outlives it; the rest of /data is made anew.
 COPY data/lexicons /data/lexicons
-RUN mkdir /data/journal && chown familiar /data/journal
+RUN mkdir /data/journal && chown familiar /data /data/journal
 USER familiar
 ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1 FAMILIAR_DATA_DIR=/data FAMILIAR_WORKER_HOST=0.0.0.0
 VOLUME /data/journal
