@@ -10,6 +10,7 @@ import time
 from asyncio import StreamReader
 from asyncio.subprocess import PIPE, Process
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import Literal
 from bench._memory_servers import Where, stores
 from bench._report import Report
 from local.ports import ROOT
+from src.schemas.errors import MemoryStoreError
 from src.services.unified_memory import UnifiedMemoryService
 
 APPENDS = 10_000
@@ -25,6 +27,8 @@ WRITERS = ("first", "second")
 APPENDS_BETWEEN_KILLS = (20, 380)
 FORGETFUL_PAUSE_S = 0.01
 """Between two messages of the writer that waits for nothing: several times what storing one takes."""
+REPLAY_EVERY_S = 15.0
+"""As the jobs process does beside calls."""
 LATEST_KILL_S = 0.03
 """A kill comes up to so long after the acknowledgement that it waited for: anywhere in a write."""
 
@@ -52,10 +56,13 @@ class Kept:
 
 async def kills(report: Report, where: Where, appends: int = APPENDS) -> None:
     """The product, and a writer that waits for nothing, under kills at the same messages."""
-    ours = await _write("durable", where, appends)
     async with stores(where) as found:
         memory = UnifiedMemoryService(stores=found)
-        replayed = await memory.replay()
+        replaying = asyncio.create_task(_replay(memory))
+        ours = await _write("durable", where, appends)
+        replaying.cancel()
+        await asyncio.wait({replaying})
+        await memory.replay()
         left = len(await found.journal.pending())
         await memory.aclose()
     kept = await _kept(where, "durable", ours)
@@ -63,7 +70,6 @@ async def kills(report: Report, where: Where, appends: int = APPENDS) -> None:
     lost = await _kept(where, "forget", theirs)
     total = len(WRITERS) * appends
     report.row(f"processes killed while {total:,} messages were written", ours.kills, "kills")
-    report.row("messages brought in by the replay", replayed, "")
     report.row(
         f"acknowledged messages lost, of {total:,}",
         kept.lost,
@@ -80,6 +86,13 @@ async def kills(report: Report, where: Where, appends: int = APPENDS) -> None:
     report.at_most("messages duplicated in the archive", kept.duplicated, 0)
     report.at_most("messages left in the journal", left, 0)
     report.at_least("acknowledged messages", len(ours.acknowledged), total)
+
+
+async def _replay(memory: UnifiedMemoryService) -> None:
+    while True:
+        await asyncio.sleep(REPLAY_EVERY_S)
+        with suppress(MemoryStoreError):
+            await memory.replay()
 
 
 async def _write(how: How, where: Where, appends: int) -> Writers:
@@ -124,6 +137,17 @@ class _Life:
                 stdout=PIPE,
                 stderr=log,
             )
+        try:
+            killed = await self._until_killed(process, kill_at, late_s)
+        finally:
+            if process.returncode is None:
+                process.kill()
+        self.writers.kills += killed
+        if not killed and process.returncode:
+            raise RuntimeError(f"a writer failed:\n{self.log.read_text()}")
+
+    async def _until_killed(self, process: Process, kill_at: int, late_s: float) -> bool:
+        """Note what it acknowledges, before its death and after; False if it came to its end."""
         killed = False
         async for line in _lines(process):
             self._note(int(line))
@@ -131,10 +155,8 @@ class _Life:
                 await asyncio.sleep(late_s)
                 process.kill()
                 killed = True
-        status = await process.wait()
-        self.writers.kills += killed
-        if not killed and status:
-            raise RuntimeError(f"a writer failed:\n{self.log.read_text()}")
+        await process.wait()
+        return killed
 
     def _note(self, number: int) -> None:
         if number != self.done:

@@ -16,7 +16,9 @@ class Settings(BaseSettings):
     read by the LiveKit SDK itself.
     """
 
-    model_config = SettingsConfigDict(frozen=True, env_file=".env", extra="ignore")
+    model_config = SettingsConfigDict(
+        frozen=True, env_file=".env", env_ignore_empty=True, extra="ignore"
+    )
 
     mongodb_uri: str = "mongodb://127.0.0.1:27017"
     mongodb_database: str = "familiar"

@@ -42,8 +42,11 @@ class SpareSpeech:
         except APIError as error:
             logger.warning("spare speech not made", extra={"error": type(error).__name__})
             return
-        if frames:
-            await asyncio.to_thread(_write, path, rtc.combine_audio_frames(frames))
+        try:
+            if frames:
+                await asyncio.to_thread(_write, path, rtc.combine_audio_frames(frames))
+        except OSError as error:
+            logger.warning("spare speech not kept", extra={"error": type(error).__name__})
 
     async def frames(self, *, name: str, sentence: str) -> AsyncIterator[rtc.AudioFrame] | None:
         """The sentence as sound, or None if it was never kept."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from src.handlers.call import Call
 from src.logs import get_logger
 from src.schemas.contact import CallEnd, Turn
+from src.schemas.errors import MemoryStoreError
 
 logger = get_logger(__name__)
 
@@ -37,6 +40,8 @@ async def finish_call(call: Call) -> None:
     )
     if await call.services.closer.close(call.contact, end):
         await call.services.closer.replay()
+    with suppress(MemoryStoreError):  # logged; a later call or the jobs process tries again
+        await call.services.thinking.memory.replay()
     logger.info(
         "call ended",
         extra={

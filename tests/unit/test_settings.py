@@ -20,6 +20,12 @@ def test_the_example_names_every_setting_of_the_product_and_no_other() -> None:
     assert sorted(named) == sorted(own_names())
 
 
+def test_what_is_left_empty_keeps_its_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FAMILIAR_METRICS_PORT", "")
+    monkeypatch.setenv("FAMILIAR_TURN_THRESHOLD", "")
+    assert (Settings().metrics_port, Settings().turn_threshold) == (None, None)
+
+
 def test_the_data_directory_is_what_the_environment_says(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("VOICEASSIST_DATA_DIR", "FAMILIAR_DATA_DIR"):
         monkeypatch.delenv(name, raising=False)
