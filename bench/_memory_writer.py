@@ -20,11 +20,13 @@ USER = "acme/caller"
 
 async def durable(found: MemoryStores, session: str, name: str, numbers: range) -> None:
     """Each message is said to be in once memory says so."""
-    memory = UnifiedMemoryService(stores=found)
+    memory, parent = UnifiedMemoryService(stores=found), os.getppid()
     for number in numbers:
         entry = message(session, name, number)
+        # Until it is in, the same again: it has its id.
         while not (await memory.add_entry(session, entry, USER)).stored:
-            pass  # the same again: it has its id
+            if os.getppid() != parent:
+                sys.exit("nobody listens any more")
         _acknowledge(number)
     await memory.flush(session)
     await memory.aclose()
