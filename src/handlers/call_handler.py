@@ -23,6 +23,9 @@ from src.services.speech_gate import gate
 
 logger = get_logger(__name__)
 
+_TAGS = (
+    "Tags such as [NAME] stand for details that were not kept. Never say them; ask if you need one."
+)
 _LAST_WORDS_S = 0.3  # what was played is still on its way to the phone
 _ENTER_S = 5.0  # entering takes 2 to 5 ms; past this the greeting is spoken all the same
 
@@ -104,6 +107,8 @@ def so_far(call: Call) -> llm.ChatContext | None:
     if not earlier:
         return None
     context = llm.ChatContext.empty()
+    if any(entry.phi_detected for entry in earlier):
+        context.add_message(role="system", content=_TAGS, created_at=0.0)
     for entry in earlier:
         context.add_message(
             role=entry.role,

@@ -1,5 +1,6 @@
 """The stack that calls are placed on: started once per run, stopped at its end."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from datetime import UTC, datetime
 from itertools import count
@@ -10,6 +11,8 @@ from local.kit import CallKit, LogTail
 from local.ports import Stack
 from local.stack import ensure_up
 from local.tear_down import tear_down
+from src.bootstrap_memory import Foundation, build_foundation
+from src.settings import Settings
 
 _NUMBERS = count(int(datetime.now(UTC).timestamp()) % 10**6)
 
@@ -41,3 +44,23 @@ def worker_log(stack: Stack) -> LogTail:
 def caller() -> str:
     """A number nobody used before."""
     return f"+1415{next(_NUMBERS) % 10**7:07d}"
+
+
+@pytest.fixture
+async def base(kit: CallKit) -> AsyncIterator[Foundation]:
+    """The product's own connections to the stack."""
+    env = kit.stack.read_env()
+    settings = Settings.model_validate(
+        {
+            "mongodb_uri": env["MONGODB_URI"],
+            "mongodb_database": env["MONGODB_DATABASE"],
+            "redis_url": env["REDIS_URL"],
+            "database_url": env["DATABASE_URL"],
+            "openai_base_url": env["OPENAI_BASE_URL"],
+            "openai_api_key": env["OPENAI_API_KEY"],
+            "VOICEASSIST_DATA_DIR": env["FAMILIAR_DATA_DIR"],
+        }
+    )
+    foundation = await asyncio.to_thread(build_foundation, settings)
+    yield foundation
+    await foundation.aclose()

@@ -15,13 +15,12 @@ from bson import json_util
 from local.kit import CallKit
 from local.postgres import find_tool
 from local.providers.control import Step
-from src.bootstrap_memory import Foundation, build_foundation, build_memory, build_stores
+from src.bootstrap_memory import Foundation, build_memory, build_stores
 from src.schemas.contact import CallDirection
 from src.schemas.job_metadata import JobMetadata
 from src.services.identity import memory_user_id
 from src.services.memory_privacy import NoRedactor
 from src.services.unified_memory import UnifiedMemoryService
-from src.settings import Settings
 from tests.e2e.test_phone_calls import RECEPTION, ask, greeting_of
 from tests.e2e.web_client import WebClient
 
@@ -29,24 +28,6 @@ pytestmark = pytest.mark.stack
 
 OWNER = "acme"
 TELEPHONE_LOGS = ("livekit.log", "bridge.log")
-
-
-@pytest.fixture
-async def base(kit: CallKit) -> AsyncIterator[Foundation]:
-    """The product's own connections to the stack."""
-    env = kit.stack.read_env()
-    settings = Settings.model_validate(
-        {
-            "mongodb_uri": env["MONGODB_URI"],
-            "mongodb_database": env["MONGODB_DATABASE"],
-            "redis_url": env["REDIS_URL"],
-            "database_url": env["DATABASE_URL"],
-            "VOICEASSIST_DATA_DIR": env["FAMILIAR_DATA_DIR"],
-        }
-    )
-    foundation = await asyncio.to_thread(build_foundation, settings)
-    yield foundation
-    await foundation.aclose()
 
 
 @pytest.fixture

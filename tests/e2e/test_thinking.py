@@ -2,14 +2,20 @@
 
 import asyncio
 import time
+from datetime import timedelta
 from uuid import uuid4
 
 import pytest
 
 from local.kit import CallKit
 from local.providers.control import Step
+from src.adapters.openai_summaries import OpenAISummariser
+from src.adapters.tokens import O200kTokenCounter
+from src.bootstrap_memory import Foundation, build_stores
 from src.schemas.contact import CallDirection
 from src.schemas.job_metadata import JobMetadata
+from src.services.cross_session import CrossSessionPolicy, SessionSummaries
+from src.services.memory_privacy import NoRedactor
 from tests.e2e.test_phone_calls import ask, ended, greeting_of
 from tests.e2e.web_client import WebClient
 
@@ -124,6 +130,70 @@ async def test_a_callers_language_is_spoken_from_the_greeting_of_the_next_call_o
     assert (await kit.spoken(since))[0].startswith("Hola")
     connections = await kit.providers.log("speak_connect")
     assert connections[-1]["query"]["model"] == "aura-2-celeste-es"
+
+
+async def test_a_known_person_is_remembered_in_their_next_session(
+    kit: CallKit, base: Foundation
+) -> None:
+    person = uuid4().hex
+    first, second = (web_job(mode="text", user_id=person) for _ in range(2))
+    async with WebClient.join(kit, await kit.dispatch(first), voice=False) as visitor:
+        await visitor.line("hello")
+        await visitor.type("How long do refunds take?")
+        await visitor.line("five business days")
+    await kit.contact({"contactUID": first.contact_uid}, until=ended)
+    told = "The visitor asked how long refunds take."
+    # Twice: the summary of the call is written as well.
+    await kit.providers.script("chat", *[Step(match="How long do refunds take?", reply=told)] * 2)
+    assert await summaries(base).run_once() >= 1
+    await kit.providers.reset()
+
+    since = time.time()
+    async with WebClient.join(kit, await kit.dispatch(second), voice=False) as visitor:
+        await visitor.line("hello")
+        await visitor.type("What does a replacement card cost?")
+        await visitor.line("twelve dollars")
+    prompt = await asked(kit, "What does a replacement card cost?", since)
+    assert "## Earlier Sessions with This Person" in str(prompt[0]["content"])
+    assert told in str(prompt[0]["content"])
+
+
+def summaries(base: Foundation) -> SessionSummaries:
+    """What the jobs process runs every minute, for sessions that are over this very moment."""
+    return SessionSummaries(
+        archive=build_stores(base).archive,
+        summariser=OpenAISummariser(client=base.openai, model="gpt-4.1-mini"),
+        redactor=NoRedactor(),
+        clock=base.clock,
+        policy=CrossSessionPolicy(idle=timedelta(0)),
+    )
+
+
+async def test_a_long_conversation_stays_within_its_limit_and_keeps_its_thread(
+    kit: CallKit,
+) -> None:
+    config = AGENT | {"max_context_tokens": 600}
+    since = time.time()
+    async with WebClient.join(
+        kit, await kit.dispatch(web_job(mode="text", agent_config=config)), voice=False
+    ) as visitor:
+        await visitor.line("hello")
+        for number in range(14):
+            question = f"Question {number} about the garden?"
+            answer = f"Answer {number}. " + "The roses want water in the morning. " * 8
+            await kit.providers.script("chat", Step(match=question, reply=answer.strip()))
+            await visitor.type(question)
+            await visitor.line(f"answer {number}.")
+    prompts = [
+        prompt
+        for prompt in await kit.prompts(since)
+        if str(prompt[-1]["content"]).startswith("Question")
+    ]
+    count = O200kTokenCounter()
+    assert max(sum(count(str(m["content"])) for m in prompt) for prompt in prompts) <= 600
+    assert prompts[-1][0]["content"] == prompts[0][0]["content"]
+    assert any("[Previous conversation summary:" in str(prompt) for prompt in prompts)
+    assert [message["content"] for message in prompts[-1]][-1] == "Question 13 about the garden?"
 
 
 AGENT = {
