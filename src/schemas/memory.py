@@ -12,6 +12,8 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, Self, get_args
 
+from typing_extensions import override
+
 Role = Literal["user", "assistant", "system"]
 Mode = Literal["voice", "text"]
 LanguageTrigger = Literal["user_request", "auto_detected", "explicit_setting"]
@@ -32,7 +34,53 @@ CUT_MARKER = " […cut]"
 
 
 @dataclass(frozen=True, kw_only=True)
-class MemoryEntry:
+class _Item:
+    """What entries and events have in common."""
+
+    id: str = ""
+    """Unique in its session and the same whenever the same item is written again."""
+    session_id: str = ""
+    user_id: str = ""
+    timestamp: datetime | None = None
+    """Aware, UTC; filled when it is added, if absent."""
+    sequence: int = 0
+    """Place in the session, from 1, in one order for entries and events; 0 until a store gave one."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON types; `from_dict` reads it back."""
+        data = asdict(self)
+        data["timestamp"] = self.timestamp.isoformat() if self.timestamp else None
+        return data
+
+    def to_json(self) -> str:
+        """One line of JSON."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"))
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Self:
+        """The item of `to_dict`.
+
+        Raises:
+            ValueError: a field is missing, unknown or of the wrong kind.
+        """
+        try:
+            fields = dict(data)
+            if fields.get("timestamp") is not None:
+                fields["timestamp"] = datetime.fromisoformat(fields["timestamp"])
+            fields = cls._checked(fields)
+            _expect(fields, sequence=int)
+            return cls(**fields)
+        except (TypeError, AttributeError, KeyError) as error:
+            raise ValueError(f"not readable: {type(error).__name__}") from error
+
+    @classmethod
+    def _checked(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        """The fields in the types they are held in."""
+        return fields
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryEntry(_Item):
     """One message of a conversation."""
 
     role: Role
@@ -55,45 +103,15 @@ class MemoryEntry:
     phi_detected: bool = False
     interrupted: bool = False
     """The assistant was cut short; `content` holds only what was played."""
-    id: str = ""
-    """Unique in its session and the same whenever the same message is written again."""
-    session_id: str = ""
-    user_id: str = ""
-    timestamp: datetime | None = None
-    """Aware, UTC; filled on `add_entry` when absent."""
-    sequence: int = 0
-    """Place in the session, from 1; 0 until a store gave one."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON types; `from_dict` reads it back."""
-        data = asdict(self)
-        data["timestamp"] = self.timestamp.isoformat() if self.timestamp else None
-        return data
-
+    @override
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The entry of `to_dict`.
-
-        Raises:
-            ValueError: a field is missing, unknown or of the wrong kind.
-        """
-        try:
-            fields = dict(data)
-            if fields.get("timestamp") is not None:
-                fields["timestamp"] = datetime.fromisoformat(fields["timestamp"])
-            for name in ("retrieved_passages", "sources", "degradations"):
-                fields[name] = tuple(fields.get(name, ()))
-            entry = cls(**fields)
-            if entry.role not in get_args(Role) or entry.mode not in get_args(Mode):
-                raise ValueError("unknown role or mode")
-            _expect(fields, content=str, sequence=int)
-        except (TypeError, AttributeError) as error:
-            raise ValueError(f"no memory entry: {type(error).__name__}") from error
-        return entry
-
-    def to_json(self) -> str:
-        """One line of JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"))
+    def _checked(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        _expect(fields, content=str)
+        if fields["role"] not in get_args(Role) or fields["mode"] not in get_args(Mode):
+            raise ValueError("unknown role or mode")
+        lists = ("retrieved_passages", "sources", "degradations")
+        return {**fields, **{name: tuple(fields.get(name, ())) for name in lists}}
 
     def capped(self) -> Self:
         """With a content that no store or prompt can choke on."""
@@ -103,44 +121,17 @@ class MemoryEntry:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MemoryEvent:
+class MemoryEvent(_Item):
     """Something that happened in a session and is no message: a switch of mode or language."""
 
     event_type: str
     data: Mapping[str, Any]
-    id: str = ""
-    session_id: str = ""
-    user_id: str = ""
-    timestamp: datetime | None = None
-    sequence: int = 0
-    """Shares the counter of the session's entries, so that both have one order."""
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON types; `from_dict` reads it back."""
-        data = asdict(self)
-        data["timestamp"] = self.timestamp.isoformat() if self.timestamp else None
-        return data
-
+    @override
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Self:
-        """The event of `to_dict`.
-
-        Raises:
-            ValueError: a field is missing, unknown or of the wrong kind.
-        """
-        try:
-            fields = dict(data)
-            if fields.get("timestamp") is not None:
-                fields["timestamp"] = datetime.fromisoformat(fields["timestamp"])
-            event = cls(**fields)
-            _expect(fields, data=Mapping, sequence=int)
-        except (TypeError, AttributeError) as error:
-            raise ValueError(f"no memory event: {type(error).__name__}") from error
-        return event
-
-    def to_json(self) -> str:
-        """One line of JSON."""
-        return json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"))
+    def _checked(cls, fields: dict[str, Any]) -> dict[str, Any]:
+        _expect(fields, data=Mapping)
+        return fields
 
 
 @dataclass(frozen=True, kw_only=True)
