@@ -26,7 +26,7 @@ APPENDS = 10_000
 WRITERS = ("first", "second")
 APPENDS_BETWEEN_KILLS = (20, 380)
 FORGETFUL_PAUSE_S = 0.01
-"""Between two messages of the writer that waits for nothing: several times what storing one takes."""
+"""Between two messages of the writer that waits for nothing, so that its tasks get their turn."""
 REPLAY_EVERY_S = 15.0
 """As the jobs process does beside calls."""
 LATEST_KILL_S = 0.03
