@@ -20,12 +20,15 @@ from src.adapters.postgres_memory import PostgresMemoryStore
 from src.adapters.presidio import PresidioRedactor
 from src.adapters.redis_client import connect_redis
 from src.adapters.redis_memory import RedisMemoryStore
+from src.services.breaker import BreakerPolicy
 from src.services.erasure import call_journal_surface, nothing_kept, records_surface
 from src.services.memory_ports import Redactor
 from src.services.memory_stores import MemoryPolicy, MemoryStores, WritePolicy
 from src.services.ports import Clock
 from src.services.unified_memory import UnifiedMemoryService
 from src.settings import Settings
+
+_SHARE = 0.8
 
 
 @dataclass(frozen=True)
@@ -85,11 +88,16 @@ def build_memory(
     base: Foundation, stores: MemoryStores, redactor: Redactor
 ) -> UnifiedMemoryService:
     """The service, with every place that a deletion has to reach. Does no I/O."""
+    budget_s = base.settings.memory_budget_ms / 1000
     return UnifiedMemoryService(
         stores=stores,
         redactor=redactor,
         clock=base.clock,
-        policy=MemoryPolicy(writes=WritePolicy(budget_s=base.settings.memory_budget_ms / 1000)),
+        policy=MemoryPolicy(
+            writes=WritePolicy(budget_s=budget_s),
+            # Sooner than the writer stops waiting, so that it hears of the journal's answer.
+            sessions=BreakerPolicy(timeout_s=_SHARE * budget_s),
+        ),
         surfaces=(
             records_surface(MongoErasure(base.mongo)),
             call_journal_surface(build_call_journal(base.settings)),

@@ -134,8 +134,9 @@ class FileMemoryJournal(MemoryJournal):
         if items >= self._max_items or size + len(data) > self._max_bytes:
             raise MemoryStoreError("memory journal is full")
         path = self._folder / name
+        is_new = not path.exists()
         files.append(path, data)
-        if not lines:
+        if is_new:
             files.sync_folder(self._folder)
         self._lines[name] = files.state_of(path), (*lines, line)
 
@@ -143,6 +144,9 @@ class FileMemoryJournal(MemoryJournal):
         names = {path.name for path in self._folder.glob(f"*{KEPT}")}
         self._lines = {name: known for name, known in self._lines.items() if name in names}
         lines = [line for name in names for line in self._read(name)]
+        for name in [name for name in names if not self._read(name)]:
+            (self._folder / name).unlink(missing_ok=True)
+            self._lines.pop(name, None)
         return tuple(line.item for line in sorted(lines, key=lambda line: line.at))
 
     def _remove(self, items: Sequence[Item]) -> None:
@@ -191,11 +195,11 @@ class FileMemoryJournal(MemoryJournal):
             part = path.with_suffix(PART)
             files.append(part, b"".join(line.encode() for line in lines))
             part.replace(path)
-            self._lines[name] = files.state_of(path), lines
         else:
-            path.unlink()
-            self._lines.pop(name, None)
-        files.sync_folder(self._folder)
+            # It stays for the session's next line, whose write then needs no new name on the disk.
+            os.truncate(path, 0)
+        # Not synced: what a power cut brings back is replayed once more, which changes nothing.
+        self._lines[name] = files.state_of(path), lines
 
     def _totals(self) -> tuple[int, int]:
         """Items and bytes in the folder; of files that changed, lines are counted, not read."""

@@ -93,6 +93,8 @@ _PATTERNS: tuple[Callable[[], EntityRecognizer], ...] = (
     *(AuMedicareRecognizer,),
 )
 _LANGUAGE = "en"
+_FIRST = "My name is Jane Doe, call me at five five five, oh one two three."
+"""The first text of a process takes five times as long as later ones: not a caller's, then."""
 # Only names are taken from the model: without these parts it is four times as fast.
 _UNUSED = ("tagger", "parser", "attribute_ruler", "lemmatizer")
 _MAX_NAME_WORDS = 4
@@ -141,6 +143,7 @@ class PresidioRedactor(Redactor):
         """Read the model and build the recognisers; further calls do nothing."""
         with self._lock:
             self._load()
+        self.redact(_FIRST)
 
     @override
     def redact(self, text: str, *, language: str = "en", before: Sequence[str] = ()) -> Redaction:
