@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from livekit.agents import (
     AgentSession,
     CloseEvent,
@@ -21,6 +23,8 @@ from src.schemas.contact import ContactStatus
 
 logger = get_logger(__name__)
 
+_TRIES = 3
+
 
 class SessionObserver:
     """Follows one session until it closes; its close ends the call."""
@@ -28,6 +32,7 @@ class SessionObserver:
     def __init__(self, call: Call, session: AgentSession) -> None:
         self._call = call
         self._session = session
+        self._regret: asyncio.Task[None] | None = None
         session.on("close", self._closed)
         session.on("error", self._failed)
         session.on("user_input_transcribed", self._heard)
@@ -55,13 +60,26 @@ class SessionObserver:
             return
         self._call.degrade(kind)
         agent = self._session.current_agent
-        if kind in ("llm_error", VOICE_FAILED) and isinstance(agent, VoiceAssistant):
+        regretting = self._regret is not None and not self._regret.done()
+        if (
+            kind in ("llm_error", VOICE_FAILED)
+            and isinstance(agent, VoiceAssistant)
+            and not regretting
+        ):
             # Else the caller hears nothing at all in answer to what they said.
-            _ = self._call.background.spawn(self._regret(agent.meta.apology), name="apology")
+            self._regret = self._call.background.spawn(
+                self._say_sorry(agent.meta.apology), name="apology"
+            )
 
-    async def _regret(self, sentence: str) -> None:
-        if sentence:
-            await say_sorry(self._call, self._session, sentence)
+    async def _say_sorry(self, sentence: str) -> None:
+        """Until some of it is heard: what fails ahead of the end of a turn is cut off by that end."""
+        for _ in range(_TRIES):
+            said = await say_sorry(self._call, self._session, sentence) if sentence else None
+            if said is None:
+                return
+            await said.wait_for_playout()
+            if said.chat_items:
+                return
 
     def _heard(self, event: UserInputTranscribedEvent) -> None:
         if self._call.conversation is not None:
