@@ -15,7 +15,6 @@ from src.adapters.mongo_summary_queue import MongoSummaryQueue
 from src.adapters.openai_summaries import OpenAISummariser
 from src.adapters.postgres_documents import PostgresDocuments
 from src.adapters.postgres_jobs import INGEST_DOCUMENT, enqueue
-from src.adapters.postgres_knowledge import PostgresKnowledge
 from src.adapters.presidio import PresidioRedactor
 from src.adapters.task_queue import TaskQueue
 from src.adapters.tokens import O200kTokenCounter
@@ -102,12 +101,12 @@ def build_jobs(settings: Settings) -> Jobs:
 
 def build_ingestion(base: Foundation) -> Ingestion:
     """Takes documents in and indexes them. Does no I/O."""
-    _, embedder = build_knowledge(base)
+    index, embedder = build_knowledge(base)
     count_tokens = O200kTokenCounter()
     return Ingestion(
         store=PostgresDocuments(
             postgres=base.postgres,
-            index=PostgresKnowledge(base.postgres),
+            index=index,
             enqueue=lambda connection, document: enqueue(connection, INGEST_DOCUMENT, document),
         ),
         parser=FileParser(),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeGuard
 
 from livekit.agents import llm
 
@@ -64,11 +65,8 @@ def _system(text: str) -> llm.ChatMessage:
 
 def last_user_message(context: llm.ChatContext) -> llm.ChatMessage | None:
     """The question that a reply answers."""
-    for item in reversed(context.items):
-        if isinstance(item, llm.ChatMessage) and item.role == "user":
-            return item
-    return None
+    return next((item for item in reversed(context.items) if _is_user(item)), None)
 
 
-def _is_user(item: llm.ChatItem) -> bool:
+def _is_user(item: llm.ChatItem) -> TypeGuard[llm.ChatMessage]:
     return isinstance(item, llm.ChatMessage) and item.role == "user"
