@@ -205,6 +205,15 @@ class CallKit:
             if entry["endpoint"] == "chat" and entry["at"] >= since
         ]
 
+    async def asked(self, question: str, since: float) -> Sequence[Document]:
+        """The messages of the one request that was made since then to answer a question.
+
+        Raises:
+            ValueError: there was none, or more than one.
+        """
+        (prompt,) = [one for one in await self.prompts(since) if one[-1]["content"] == question]
+        return prompt
+
     async def spoken(self, since: float) -> list[str]:
         """The texts that reached the voice since then."""
         return [

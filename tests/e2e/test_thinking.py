@@ -40,18 +40,10 @@ async def test_each_reply_gets_the_passages_of_its_own_question(kit: CallKit) ->
             await kit.providers.script("chat", Step(match=question, reply=answer))
             await visitor.type(question)
             await visitor.line(answer.lower())
-            prompt = await asked(kit, question, since)
+            prompt = await kit.asked(question, since)
             notes = str(prompt[-2]["content"])
             assert passage in notes, notes
             assert prompt[-1]["content"] == question
-
-
-async def asked(kit: CallKit, question: str, since: float) -> list[dict[str, object]]:
-    """The one request that was made to answer a question."""
-    (prompt,) = [
-        list(prompt) for prompt in await kit.prompts(since) if prompt[-1]["content"] == question
-    ]
-    return prompt
 
 
 async def test_a_model_that_fails_is_replaced_by_the_next_of_its_chain(kit: CallKit) -> None:
@@ -155,7 +147,7 @@ async def test_a_known_person_is_remembered_in_their_next_session(
         await visitor.line("hello")
         await visitor.type("What does a replacement card cost?")
         await visitor.line("twelve dollars")
-    prompt = await asked(kit, "What does a replacement card cost?", since)
+    prompt = await kit.asked("What does a replacement card cost?", since)
     assert "## Earlier Sessions with This Person" in str(prompt[0]["content"])
     assert told in str(prompt[0]["content"])
 
