@@ -9,11 +9,16 @@ FamiliarError
 ├── MemoryStoreError         a store of the conversation failed, or did not answer in time
 ├── EmbeddingError           the embedding model gave no usable answer
 ├── DocumentError            a file cannot become part of a knowledge base
-└── SeedFileError            a seed file holds something that cannot be stored
+├── SeedFileError            a seed file holds something that cannot be stored
+├── NotFoundError            the owner has no such thing; another owner's is answered alike
+├── ConflictError            what is asked for contradicts what is there
+├── StaleError               the thing was changed since it was read
+└── InvalidInputError        fields of a request are not as they must be
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from src.schemas.contact import ContactStatus
@@ -97,4 +102,41 @@ class SeedFileError(FamiliarError):
 
     def __init__(self, problems: tuple[str, ...]) -> None:
         super().__init__("\n".join(problems))
+        self.problems = problems
+
+
+class NotFoundError(FamiliarError):
+    """The owner has no such thing; that another owner has it changes nothing."""
+
+    code = "not_found"
+
+
+class ConflictError(FamiliarError):
+    """What is asked for contradicts what is there."""
+
+    code = "conflict"
+
+
+class StaleError(FamiliarError):
+    """The thing was changed since it was read."""
+
+    code = "stale"
+
+
+@dataclass(frozen=True)
+class FieldProblem:
+    """What is wrong with one field of a request."""
+
+    field: str
+    """Path with dots, in the names of the wire: `historyContext.window.value`."""
+    message: str
+
+
+class InvalidInputError(FamiliarError):
+    """Fields of a request are not as they must be; `problems` name each."""
+
+    code = "invalid_input"
+
+    def __init__(self, *problems: FieldProblem) -> None:
+        super().__init__("; ".join(f"{one.field}: {one.message}" for one in problems))
         self.problems = problems
