@@ -75,6 +75,10 @@ class Mongo:
         """One document per number that can be dialled."""
         return self._database.get_collection("PhoneNumber")
 
+    def collection(self, name: str) -> AsyncIOMotorCollection[Document]:
+        """A collection by its name."""
+        return self._database.get_collection(name)
+
     async def ping(self) -> None:
         """Return once the server answers.
 

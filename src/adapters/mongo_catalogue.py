@@ -16,6 +16,7 @@ from src.adapters.contact_documents import Document, start_fields
 from src.adapters.mongo import Mongo, store_errors
 from src.schemas.contact import CallDirection, SummaryStatus
 from src.schemas.seed import NumberBinding, PastContact
+from src.services.owned import Resource
 from src.services.ports import Catalogue, Clock
 
 _BATCH = 1000
@@ -60,6 +61,31 @@ def _indexes(mongo: Mongo) -> list[_Index]:
         ),
         _Index(mongo.agents, IndexModel([("agentId", 1)], name="agent_id", unique=True)),
         _Index(mongo.phone_numbers, IndexModel([("number", 1)], name="number", unique=True)),
+        *_control_plane_indexes(mongo),
+    ]
+
+
+def _control_plane_indexes(mongo: Mongo) -> list[_Index]:
+    """Each resource by its key, and by owner in the order in which it is listed."""
+    by_key = [Resource.WEBHOOKS, Resource.SESSIONS, Resource.KEYS, Resource.OWNERS]
+    listed = [one for one in Resource if one is not Resource.OWNERS]
+    return [
+        *(
+            _Index(
+                mongo.collection(one.value.collection),
+                IndexModel([(one.value.key, 1)], name="key", unique=True),
+            )
+            for one in by_key
+        ),
+        *(
+            _Index(
+                mongo.collection(one.value.collection),
+                IndexModel(
+                    [("ownerId", 1), (one.value.time, -1), (one.value.key, -1)], name="listed"
+                ),
+            )
+            for one in listed
+        ),
     ]
 
 
