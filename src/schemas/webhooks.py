@@ -131,7 +131,7 @@ class DeliveryError(StrEnum):
     GONE = "gone"
     """The receiver answered 410 and is not sent anything any more."""
     DISABLED = "disabled"
-    """The webhook was disabled before it was this delivery's turn."""
+    """The webhook was disabled, or removed, before it was this delivery's turn."""
 
 
 class WebhookDelivery(_Wire):
@@ -141,7 +141,7 @@ class WebhookDelivery(_Wire):
     event_id: str = Field(description="The `webhook-id` of the message, however often it is sent.")
     type: EventType
     status: DeliveryStatus = DeliveryStatus.PENDING
-    attempts: int = Field(default=0, description="How often it was sent; a replay counts anew.")
+    attempts: int = Field(default=0, description="How often it was tried; a replay counts anew.")
     next_attempt_at: AwareDatetime | None = None
     last_status: int | None = Field(default=None, description="HTTP status of the last answer.")
     last_error: DeliveryError | None = None
