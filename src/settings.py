@@ -81,8 +81,18 @@ class Settings(BaseSettings):
     endpoint_min_s: float = Field(default=0.58, ge=0, validation_alias="FAMILIAR_ENDPOINT_MIN_S")
     endpoint_max_s: float = Field(default=1.0, ge=0, validation_alias="FAMILIAR_ENDPOINT_MAX_S")
 
+    api_host: str = Field(default="127.0.0.1", validation_alias="FAMILIAR_API_HOST")
+    api_port: int = Field(default=8080, validation_alias="FAMILIAR_API_PORT")
+    trusted_proxies: str = Field(default="", validation_alias="FAMILIAR_TRUSTED_PROXIES")
+    """Addresses, with commas, of proxies that may say whom a request is from."""
+
     memory_budget_ms: int = Field(default=100, ge=1, validation_alias="FAMILIAR_MEMORY_BUDGET_MS")
     """How long a turn may wait for its place in memory before it goes to the journal instead."""
+
+    webhook_private_targets: bool = Field(
+        default=False, validation_alias="FAMILIAR_WEBHOOK_PRIVATE_TARGETS"
+    )
+    """Let webhooks lead to private addresses, and over http; for a developer's own machine."""
 
 
 def _resolve_data_dir() -> Path:

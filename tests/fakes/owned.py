@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -19,7 +19,7 @@ from src.services.owned import (
 )
 from tests.fakes.faults import Faults
 
-_RANGES = {
+_RANGES: dict[str, Callable[[Any, Any], bool]] = {
     "$gte": lambda a, b: a >= b,
     "$gt": lambda a, b: a > b,
     "$lte": lambda a, b: a <= b,

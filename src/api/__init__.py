@@ -1,0 +1,1 @@
+"""The control plane over HTTP: FastAPI on the services, one module per resource in `routes`."""

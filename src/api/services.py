@@ -1,0 +1,25 @@
+"""What the routes are served with."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+from src.services.api_keys import ApiKeys
+from src.services.api_ports import Answers, RateLimiter, RatePolicy
+from src.services.owned import OwnedStore
+from src.services.ports import Clock
+
+
+@dataclass(frozen=True, kw_only=True)
+class ApiServices:
+    """Everything the API needs; built once per process."""
+
+    keys: ApiKeys
+    owned: OwnedStore
+    clock: Clock
+    limiter: RateLimiter
+    answers: Answers
+    rates: RatePolicy = field(default_factory=RatePolicy)
+    checks: Mapping[str, Callable[[], Awaitable[object]]] = field(default_factory=dict)
+    """What has to answer for the API to be ready, by name."""
