@@ -14,6 +14,7 @@ from typing_extensions import override
 from src.adapters.contact_documents import (
     FINAL_STATUSES,
     KEPT_FIELDS,
+    WITHDRAWN_BY,
     Document,
     end_fields,
     start_fields,
@@ -45,6 +46,14 @@ class MongoCallRecords(CallRecords):
                 {"contactUID": contact_uid, "status": {"$nin": sorted(FINAL_STATUSES)}},
                 {"$set": {"status": status.value}},
             )
+
+    @override
+    async def withdrawn(self, contact_uid: str) -> bool:
+        with store_errors():
+            record = await self._contacts.find_one(
+                {"contactUID": contact_uid}, dict.fromkeys(WITHDRAWN_BY, 1)
+            )
+        return record is not None and any(record.get(name) for name in WITHDRAWN_BY)
 
     @override
     async def close(self, contact: NewContact, end: CallEnd) -> None:

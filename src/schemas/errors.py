@@ -9,6 +9,7 @@ FamiliarError
 ├── MemoryStoreError         a store of the conversation failed, or did not answer in time
 ├── EmbeddingError           the embedding model gave no usable answer
 ├── DocumentError            a file cannot become part of a knowledge base
+├── MediaServerError         the media server (LiveKit) refused, or did not answer in time
 ├── SeedFileError            a seed file holds something that cannot be stored
 ├── NotFoundError            the owner has no such thing; another owner's is answered alike
 ├── ConflictError            what is asked for contradicts what is there
@@ -103,6 +104,13 @@ class SeedFileError(FamiliarError):
     def __init__(self, problems: tuple[str, ...]) -> None:
         super().__init__("\n".join(problems))
         self.problems = problems
+
+
+class MediaServerError(FamiliarError):
+    """The media server (LiveKit) refused what was asked for, or did not answer in time."""
+
+    code = "media_server_failed"
+    retryable = True
 
 
 class NotFoundError(FamiliarError):

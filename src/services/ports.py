@@ -69,6 +69,13 @@ class CallRecords(Protocol):
             ContactStoreError: the store failed.
         """
 
+    async def withdrawn(self, contact_uid: str) -> bool:
+        """Whether the call is not to be placed any more: its end was asked for, or it is over.
+
+        Raises:
+            ContactStoreError: the store failed.
+        """
+
     async def close(self, contact: NewContact, end: CallEnd) -> None:
         """Store transcript, status and receipt, and the wish for a summary: all or nothing.
 

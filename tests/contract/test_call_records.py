@@ -225,3 +225,16 @@ async def test_words_that_look_like_fields_or_operators_stay_words(store: Contac
     document = await stored(store)
     assert document["dynamicVariables"] == odd
     assert document["language"] == "$phone"
+
+
+async def test_a_call_is_withdrawn_once_its_end_was_asked_for(store: ContactStore) -> None:
+    await store.records.open(new_contact())
+    assert not await store.records.withdrawn("call-1")
+    await store.load(past_call("call-2", status="dialing", hangupRequestedAt=NOON))
+    assert await store.records.withdrawn("call-2")
+    assert not await store.records.withdrawn("nobody's")
+
+
+async def test_a_call_that_is_over_is_not_placed_again(store: ContactStore) -> None:
+    await store.records.close(new_contact(), call_end())
+    assert await store.records.withdrawn("call-1")

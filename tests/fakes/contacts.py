@@ -10,6 +10,7 @@ from typing_extensions import override
 from src.adapters.contact_documents import (
     FINAL_STATUSES,
     KEPT_FIELDS,
+    WITHDRAWN_BY,
     Document,
     end_fields,
     past_conversation,
@@ -90,6 +91,12 @@ class InMemoryContacts(ContactHistory, CallRecords, SummaryQueue):
         document = self._find(contact_uid)
         if document is not None and document.get("status") not in FINAL_STATUSES:
             document["status"] = status.value
+
+    @override
+    async def withdrawn(self, contact_uid: str) -> bool:
+        await self.faults.check()
+        document = self._find(contact_uid) or {}
+        return any(document.get(name) for name in WITHDRAWN_BY)
 
     @override
     async def close(self, contact: NewContact, end: CallEnd) -> None:
