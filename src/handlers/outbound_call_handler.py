@@ -18,7 +18,7 @@ from src.handlers.session import Modality, start_session
 from src.logs import get_logger
 from src.schemas.calls import DialRequest
 from src.schemas.contact import ContactStatus
-from src.schemas.errors import CallNotAnsweredError
+from src.schemas.errors import CallNotAnsweredError, ContactStoreError
 from src.schemas.job_metadata import JobMetadata
 from src.services.caller_memory import CallerMemory, Recollection
 from src.services.conversation_history import Caller
@@ -47,10 +47,14 @@ class OutboundCallHandler:
         uid = metadata.contact_uid or uuid4().hex
         caller = Caller(number=caller_number(metadata.phone, None, region=None), contact_uid=uid)
         call.dialled = metadata.phone
+        call.status = ContactStatus.ABANDONED  # until somebody answers, an end from our side is that
+        memory = begin(call, meta, metadata, caller, status=ContactStatus.DIALING)
+        if await self._withdrawn(uid):
+            call.end("withdrawn")
+            return
         dial = call.background.spawn(
             call.telephony.dial(self._request(metadata.phone)), name="dial"
         )
-        memory = begin(call, meta, metadata, caller, status=ContactStatus.DIALING)
         try:
             recollection = await self._while_it_rings(memory, dial)
             await conversation_ready(call, meta, metadata)
@@ -61,7 +65,8 @@ class OutboundCallHandler:
             await dial
         except CallNotAnsweredError as error:
             logger.info("call not answered", extra={"status": error.status.value})
-            call.status = error.status
+            if not await self._withdrawn(uid):  # else the network only reports that we gave up
+                call.status = error.status
             call.end("not answered")
             return
         session.input.set_audio_enabled(True)  # from here on it is the callee, not the ringing
@@ -82,6 +87,14 @@ class OutboundCallHandler:
             await dial
         recollection = await memory.within(self._call.services.policy.memory_deadline_s)
         return remember(self._call, recollection)
+
+    async def _withdrawn(self, contact_uid: str) -> bool:
+        """Whether somebody called the call off; without an answer in time it goes on."""
+        try:
+            async with asyncio.timeout(self._call.services.policy.agent_deadline_s):
+                return await self._call.services.records.withdrawn(contact_uid)
+        except (TimeoutError, ContactStoreError):
+            return False
 
     def _request(self, phone: str) -> DialRequest:
         return DialRequest(
