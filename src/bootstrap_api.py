@@ -42,7 +42,7 @@ def build_api(settings: Settings) -> Api:
             keys=build_keys(base, owned),
             owned=owned,
             clock=base.clock,
-            limiter=RedisRateLimiter(redis, url=settings.redis_url),
+            limiter=RedisRateLimiter(redis),
             answers=RedisAnswers(redis),
             checks={
                 "mongodb": base.mongo.ping,

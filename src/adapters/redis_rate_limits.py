@@ -22,9 +22,9 @@ logger = get_logger(__name__)
 class RedisRateLimiter(RateLimiter):
     """Sliding windows, each two counters in Redis."""
 
-    def __init__(self, redis: Redis, *, url: str, timeout_s: float = 0.5) -> None:
+    def __init__(self, redis: Redis, *, timeout_s: float = 0.5) -> None:
         storage = RedisStorage(
-            f"async+{url}",
+            "async+redis://",  # says what it is; where it is, the pool knows
             implementation="redispy",
             key_prefix="rate",
             connection_pool=redis.connection_pool,  # type: ignore[arg-type]
