@@ -13,6 +13,7 @@ from src.services.webhook_targets import url_problem
 from tests.fakes.faults import Faults
 
 PENDING = DeliveryStatus.PENDING
+_OUTCOME = ["status", "attempts", "next_attempt_at", "last_status", "last_error", "finished_at"]
 
 
 class InMemoryDeliveries(Deliveries, DeliveryLog):
@@ -45,7 +46,8 @@ class InMemoryDeliveries(Deliveries, DeliveryLog):
             return False
         if stored.attempts != delivery.attempts - 1:
             return False
-        self.rows[delivery.delivery_id] = delivery
+        outcome = {name: getattr(delivery, name) for name in _OUTCOME}
+        self.rows[delivery.delivery_id] = stored.model_copy(update=outcome)
         if delivery.status is PENDING:
             self.jobs.append((delivery.delivery_id, delivery.next_attempt_at))
         return True
