@@ -55,7 +55,7 @@ class HttpWebhookSender(WebhookSender):
             return problem
         host = urlsplit(url).hostname or ""
         try:
-            async with asyncio.timeout(LOOKUP_S):
+            async with asyncio.timeout(min(LOOKUP_S, self._timeout_s)):
                 found = await self._resolve().resolve(host, family=socket.AF_UNSPEC)
         except OSError:  # not found, or not in time: an attempt to send will tell
             return None

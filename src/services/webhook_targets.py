@@ -43,7 +43,10 @@ NOT_PUBLIC = "must lead to the public internet"
 _HTTPS_PORT = 443
 _FIRST_FREE_PORT = 1024
 _PRINTABLE = re.compile(r"[!-~]+")
-_NAME = re.compile(r"(?=.{1,253}\.?$)[a-z0-9_-]{1,63}(\.[a-z0-9_-]{1,63})*\.?")
+# Up to 253 characters in labels of up to 63. A number as the last label would make it an address in a
+# spelling that only some programs read.
+_LABEL = "[a-z0-9_-]{1,63}"
+_NAME = re.compile(rf"(?=.{{1,253}}\.?$)({_LABEL}\.)*(?!(0x[0-9a-f]*|[0-9]+)\.?$){_LABEL}\.?")
 _PRIVATE_NAMES = ("localhost", "local", "internal", "lan", "home.arpa")
 
 
