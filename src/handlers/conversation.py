@@ -12,6 +12,7 @@ from typing import Any
 from livekit.agents import UserInputTranscribedEvent, llm
 
 from src.handlers.call import Call
+from src.handlers.foresight import Foresight
 from src.handlers.thinker import Recall, Thinker
 from src.handlers.turn_latency import reply_ms, stages_ms
 from src.handlers.voice_assistant import VoiceAssistant
@@ -36,10 +37,6 @@ class _Heard:
     words: list[str] = field(default_factory=list)
     language: str = ""
 
-    @property
-    def text(self) -> str:
-        return " ".join(self.words)
-
 
 class Conversation:
     """The turns of one call, each written once and in order."""
@@ -58,6 +55,7 @@ class Conversation:
         known = opened.language if opened.messages else opened.preferences.get("language")
         self._languages = LanguagePolicy(meta.all_languages, current=known)
         self._heard = _Heard()
+        self._foresight = Foresight(call, self._foresee)
         self._order = asyncio.Lock()
         self._ids = {entry.id for entry in opened.messages}
         self._awaited: dict[str, str] = {}
@@ -70,14 +68,23 @@ class Conversation:
         return self._languages.current
 
     def heard(self, event: UserInputTranscribedEvent) -> None:
-        """Words of the turn that is going on: they are masked before anybody waits for it."""
-        if not event.is_final or not event.transcript.strip():
+        """Words of the turn that is going on."""
+        words = event.transcript.strip()
+        if not words:
             return
-        self._heard.words.append(event.transcript.strip())
-        self._heard.language = str(event.language or "") or self._heard.language
+        said = " ".join([*self._heard.words, words])
+        if event.is_final:
+            self._heard.words.append(words)
+            self._heard.language = str(event.language or "") or self._heard.language
+        self._foresight.heard(said, is_final=event.is_final)
+
+    def _foresee(self, said: str) -> None:
+        """Mask what the turn seems to be, and look up what it asks for, before anybody waits for it."""
         self._call.services.thinking.memory.prepare(
-            self.session_id, self._heard.text, language=self._heard.language or self.language
+            self.session_id, said, language=self._heard.language or self.language
         )
+        if (mind := self._mind()) is not None:
+            mind.expect(said)
 
     async def spoken(self, message: llm.ChatMessage) -> LanguageSwitch | None:
         """A spoken turn is over: written before its reply starts. The switch it asks for, if any."""
@@ -226,8 +233,8 @@ class Conversation:
 
     def _recall_of(self, answer: llm.ChatMessage) -> Recall:
         """What the question before an answer was answered with."""
-        agent = self._call.session.current_agent if self._call.session else None
-        if not isinstance(agent, VoiceAssistant) or not isinstance(agent.mind, Thinker):
+        agent, mind = self._agent(), self._mind()
+        if agent is None or mind is None:
             return Recall()
         question = None
         for item in agent.chat_ctx.items:
@@ -235,7 +242,15 @@ class Conversation:
                 break
             if isinstance(item, llm.ChatMessage) and item.role == "user":
                 question = item.id
-        return agent.mind.recalled_for(question) if question else Recall()
+        return mind.recalled_for(question) if question else Recall()
+
+    def _mind(self) -> Thinker | None:
+        agent = self._agent()
+        return agent.mind if agent is not None and isinstance(agent.mind, Thinker) else None
+
+    def _agent(self) -> VoiceAssistant | None:
+        agent = self._call.session.current_agent if self._call.session else None
+        return agent if isinstance(agent, VoiceAssistant) else None
 
     async def _show(self, item_id: str, sources: Sequence[Mapping[str, Any]]) -> None:
         identity = self._call.identity

@@ -49,6 +49,9 @@ class Thinker:
         self._services = services
         self._clock = call.services.sources.clock
         self._recalls: dict[str, asyncio.Task[Recall]] = {}
+        self._expected: tuple[str, asyncio.Task[Recall]] | None = None
+        self._asked = ""
+        """What was looked up last: a reply may be thought ahead before its words are final."""
         self._compactor = Compactor(
             summariser=services.summariser,
             count=services.count_tokens,
@@ -94,6 +97,13 @@ class Thinker:
                 created_at=message.created_at - _JUST_BEFORE_S,
             )
 
+    def expect(self, text: str) -> None:
+        """Look up ahead what a question would need; used once, if it is asked in just these words."""
+        if text == self._asked or (self._expected is not None and self._expected[0] == text):
+            return
+        _forget(self._expected)
+        self._expected = (text, self._call.background.spawn(self._look_up(text), name="recall"))
+
     def recalled_for(self, message_id: str) -> Recall:
         """What the answer to a question was given with; nothing if the question is unknown."""
         task = self._recalls.get(message_id)
@@ -134,16 +144,24 @@ class Thinker:
         key = f"{question.id} {question.text_content}"
         task = self._recalls.get(key)
         if task is None:
-            task = self._call.background.spawn(self._look_up(question), name="recall")
+            task = self._expected_for(question.text_content or "")
             self._recalls[key] = self._recalls[question.id] = task
             while len(self._recalls) > _KEPT_RECALLS:
                 del self._recalls[next(iter(self._recalls))]
         return await asyncio.shield(task)
 
-    async def _look_up(self, question: llm.ChatMessage) -> Recall:
+    def _expected_for(self, text: str) -> asyncio.Task[Recall]:
+        self._asked = text
+        expected, self._expected = self._expected, None
+        if expected is not None and expected[0] == text:
+            return expected[1]
+        _forget(expected)
+        return self._call.background.spawn(self._look_up(text), name="recall")
+
+    async def _look_up(self, question: str) -> Recall:
         passages, elsewhere = await asyncio.gather(
             self._services.retrieval.retrieve_passages(
-                question.text_content or "",
+                question,
                 owner_id=self._meta.owner_id,
                 knowledge_base_ids=self._meta.knowledge_base_ids,
                 budget_ms=self._meta.rag_budget_ms,
@@ -160,3 +178,8 @@ class Thinker:
     async def _said_elsewhere(self) -> Sequence[MemoryEntry]:
         conversation = self._call.conversation
         return () if conversation is None else await conversation.said_elsewhere()
+
+
+def _forget(expected: tuple[str, asyncio.Task[Recall]] | None) -> None:
+    if expected is not None:
+        expected[1].cancel()

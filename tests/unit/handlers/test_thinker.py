@@ -1,5 +1,6 @@
 """What the model reads for a reply."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from typing import cast
 
@@ -38,6 +39,11 @@ async def call(retrieval: FakeRetrieval) -> AsyncIterator[Call]:
 @pytest.fixture
 def thinker(call: Call) -> Thinker:
     return Thinker(call, META, call.services.thinking)
+
+
+async def settle() -> None:
+    for _ in range(5):
+        await asyncio.sleep(0)
 
 
 def context_of(*questions: str) -> llm.ChatContext:
@@ -82,6 +88,33 @@ async def test_a_question_is_looked_up_once_however_often_it_is_answered(
     assert retrieval.asked == ["hours"]
     question = context.messages()[-1]
     assert thinker.recalled_for(question.id).passages[0].text == "About hours"
+
+
+async def test_what_was_expected_is_looked_up_ahead_and_not_again(
+    thinker: Thinker, retrieval: FakeRetrieval
+) -> None:
+    thinker.expect("hours")
+    thinker.expect("hours")
+    await settle()
+    assert retrieval.asked == ["hours"]
+    prepared = await thinker.prepared(context_of("hours"))
+    thinker.expect("hours")  # its words become final while the reply is thought of
+    await settle()
+    assert "About hours" in texts(prepared)[-2]
+    assert retrieval.asked == ["hours"]
+
+
+async def test_what_was_expected_wrongly_is_not_used(
+    thinker: Thinker, retrieval: FakeRetrieval
+) -> None:
+    thinker.expect("hours and")
+    prepared = await thinker.prepared(context_of("hours and prices"))
+    assert "About hours and prices" in texts(prepared)[-2]
+    assert retrieval.asked == ["hours and prices"]  # the other was called off before it began
+    thinker.expect("a")
+    thinker.expect("b")
+    await settle()
+    assert retrieval.asked[1:] == ["b"]
 
 
 async def test_a_reply_is_given_also_when_nothing_can_be_recalled(
