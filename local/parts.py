@@ -22,7 +22,7 @@ LEXICONS = ROOT / "data" / "lexicons"
 _BIN = ROOT / ".local" / "bin"
 _GROUPS = {
     "stores": ("redis", "mongodb", "postgres"),
-    "app": ("worker", "jobs", "demo"),
+    "app": ("worker", "jobs", "api", "demo"),
 }
 
 
@@ -210,6 +210,13 @@ PARTS: tuple[Part, ...] = (
         prepare=copy_lexicons,
         ready=lambda _: True,  # it listens nowhere; that it keeps running is watched anyway
         started=lambda _, state: state == "RUNNING",
+    ),
+    Part(
+        name="api",
+        command=lambda _: _python("serve.py"),
+        needs=("livekit", "seed"),
+        ready=lambda stack: health.http_ok(f"{stack.api_url}/healthz"),
+        stop_wait_s=8,
     ),
     Part(
         name="demo",

@@ -57,6 +57,7 @@ class Stack:
     providers: int
     worker: int
     metrics: int
+    api: int
     demo: int
 
     @classmethod
@@ -89,6 +90,7 @@ class Stack:
             providers=18100 + one,
             worker=18191 + one,
             metrics=18192 + one,
+            api=18082 + one,
             demo=18080 + one,
         )
         if stack.phone_rtp + UDP_RANGE > LAST_PORT:
@@ -107,6 +109,7 @@ class Stack:
             "providers": self.providers,
             "worker": self.worker,
             "metrics": self.metrics,
+            "api": self.api,
             "demo": self.demo,
         }
 
@@ -125,6 +128,11 @@ class Stack:
     def providers_url(self) -> str:
         """The local speech and language providers, without `/v1`."""
         return f"http://{HOST}:{self.providers}"
+
+    @property
+    def api_url(self) -> str:
+        """The control plane."""
+        return f"http://{HOST}:{self.api}"
 
     @property
     def demo_url(self) -> str:
@@ -186,6 +194,10 @@ class Stack:
             "FAMILIAR_WORKER_HOST": HOST,
             "FAMILIAR_WORKER_PORT": str(self.worker),
             "FAMILIAR_METRICS_PORT": str(self.metrics),
+            "FAMILIAR_API_HOST": HOST,
+            "FAMILIAR_API_PORT": str(self.api),
+            # What receives webhooks is on this machine too.
+            "FAMILIAR_WEBHOOK_PRIVATE_TARGETS": "true",
         }
         for provider in PROVIDERS:
             if self.uses_local_only or not is_real_key(person.get(f"{provider}_API_KEY", "")):
