@@ -8,12 +8,13 @@ from pathlib import Path
 
 from livekit import api
 from livekit.api.sip_service import SipService
+from typing_extensions import override
 
 from local.ports import HOST, LIVEKIT_API_KEY, LIVEKIT_API_SECRET, Stack
-
-AGENT_NAME = "familiar"
-_INBOUND = "phones"
-_METADATA = json.dumps({"v": 1, "call_type": "inbound"})
+from src.adapters.livekit_numbers import LiveKitNumbers
+from src.adapters.livekit_server import LiveKitServer
+from src.schemas.errors import MediaServerError
+from src.services.call_ports import BoundNumbers
 
 
 def numbers_of(seed_file: Path) -> list[str]:
@@ -39,62 +40,31 @@ async def provision(stack: Stack, numbers: Sequence[str]) -> dict[str, str]:
         The id of the outbound trunk to each of `stack.phone_ports`.
 
     Raises:
-        aiohttp.ClientError: the server cannot be reached.
-        livekit.api.ServerError: it refuses.
+        OSError: the server cannot be reached, or refuses.
     """
-    async with api.LiveKitAPI(stack.livekit_url, LIVEKIT_API_KEY, LIVEKIT_API_SECRET) as livekit:
-        inbound = await _inbound_trunk(livekit.sip, numbers)
-        await _dispatch_rule(livekit.sip, inbound)
+    server = LiveKitServer(
+        url=stack.livekit_url, api_key=LIVEKIT_API_KEY, api_secret=LIVEKIT_API_SECRET
+    )
+    try:
+        await LiveKitNumbers(server, _Given(numbers)).reconcile()
         addresses = {name: f"{HOST}:{port}" for name, port in stack.phone_ports.items()}
-        return await _outbound_trunks(livekit.sip, addresses, numbers[0])
+        async with server.asking() as livekit:
+            return await _outbound_trunks(livekit.sip, addresses, numbers[0])
+    except MediaServerError as error:
+        raise OSError(str(error)) from error
+    finally:
+        await server.aclose()
 
 
-async def _inbound_trunk(sip: SipService, numbers: Sequence[str]) -> str:
-    wanted = api.SIPInboundTrunkInfo(name=_INBOUND, numbers=numbers)
-    listed = await sip.list_inbound_trunk(api.ListSIPInboundTrunkRequest())
-    kept = ""
-    for trunk in listed.items:
-        if not kept and trunk.name == _INBOUND and list(trunk.numbers) == list(numbers):
-            kept = trunk.sip_trunk_id
-        else:  # two trunks with the same number would make every call ambiguous
-            await sip.delete_trunk(api.DeleteSIPTrunkRequest(sip_trunk_id=trunk.sip_trunk_id))
-    if kept:
-        return kept
-    created = await sip.create_inbound_trunk(api.CreateSIPInboundTrunkRequest(trunk=wanted))
-    return created.sip_trunk_id
+class _Given(BoundNumbers):
+    """Numbers that are known without a store."""
 
+    def __init__(self, numbers: Sequence[str]) -> None:
+        self._numbers = numbers
 
-async def _dispatch_rule(sip: SipService, trunk_id: str) -> None:
-    wanted = api.SIPDispatchRuleInfo(
-        name=_INBOUND,
-        trunk_ids=[trunk_id],
-        rule=api.SIPDispatchRule(
-            # Named after the dialled number: a room's name is in every log line, and that of an
-            # individual rule has the caller's number in it.
-            dispatch_rule_callee=api.SIPDispatchRuleCallee(room_prefix="call", randomize=True)
-        ),
-        room_config=api.RoomConfiguration(
-            agents=[api.RoomAgentDispatch(agent_name=AGENT_NAME, metadata=_METADATA)]
-        ),
-    )
-    listed = await sip.list_dispatch_rule(api.ListSIPDispatchRuleRequest())
-    found = False
-    for rule in listed.items:
-        if not found and _same_rule(rule, wanted):
-            found = True
-        else:
-            await sip.delete_dispatch_rule(
-                api.DeleteSIPDispatchRuleRequest(sip_dispatch_rule_id=rule.sip_dispatch_rule_id)
-            )
-    if not found:
-        await sip.create_dispatch_rule(api.CreateSIPDispatchRuleRequest(dispatch_rule=wanted))
-
-
-def _same_rule(rule: api.SIPDispatchRuleInfo, wanted: api.SIPDispatchRuleInfo) -> bool:
-    return all(
-        getattr(rule, part) == getattr(wanted, part)
-        for part in ("name", "trunk_ids", "rule", "room_config")
-    )
+    @override
+    async def bound(self) -> Sequence[str]:
+        return sorted(self._numbers)
 
 
 async def _outbound_trunks(

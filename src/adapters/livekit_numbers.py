@@ -6,6 +6,7 @@ numbers are on that one trunk, since two trunks with the same number make every 
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,6 +24,8 @@ MANAGED_NAME = "phones"
 _METADATA = json.dumps({"v": 1, "call_type": "inbound"})
 _PASSES = 8
 """Each either finds nothing to change or makes a change; others at work may undo a few."""
+_LIMIT_S = 15.0
+"""For all of them together: somebody waits for the answer."""
 
 
 @dataclass(frozen=True)
@@ -59,15 +62,11 @@ class LiveKitNumbers(NumberProvisioning):
 
     @override
     async def reconcile(self) -> None:
-        refused: MediaServerError | None = None
-        for _ in range(_PASSES):
-            try:
-                if not await self._settle():
-                    return
-                refused = None
-            except MediaServerError as error:  # as when another process was faster
-                refused = error
-        raise refused or MediaServerError("the numbers did not come to rest")
+        try:
+            async with asyncio.timeout(_LIMIT_S):
+                await self._reconcile()
+        except TimeoutError:
+            raise MediaServerError("the numbers did not come to rest in time") from None
 
     @override
     async def drift(self) -> NumberDrift:
@@ -79,9 +78,20 @@ class LiveKitNumbers(NumberProvisioning):
             rule=self._rule_state(found, needed=bool(bound)),
         )
 
+    async def _reconcile(self) -> None:
+        refused: MediaServerError | None = None
+        for _ in range(_PASSES):
+            try:
+                if not await self._settle():
+                    return
+                refused = None
+            except MediaServerError as error:  # as when another process was faster
+                refused = error
+        raise refused or MediaServerError("the numbers did not come to rest")
+
     async def _settle(self) -> bool:
         """Whether something had to be changed."""
-        bound = await self._numbers.bound()
+        bound = sorted(set(await self._numbers.bound()))
         found = await self._found()
         async with self._server.asking() as livekit:
             if not bound:  # a trunk without numbers would take calls to any
