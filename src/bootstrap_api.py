@@ -11,6 +11,7 @@ from src.adapters.redis_client import connect_redis
 from src.adapters.redis_rate_limits import RedisRateLimiter
 from src.api.services import ApiServices
 from src.bootstrap_memory import Foundation, build_foundation
+from src.bootstrap_webhooks import build_webhooks
 from src.services.api_keys import ApiKeys
 from src.services.owned import OwnedStore
 from src.settings import Settings
@@ -44,6 +45,7 @@ def build_api(settings: Settings) -> Api:
             clock=base.clock,
             limiter=RedisRateLimiter(redis),
             answers=RedisAnswers(redis),
+            webhooks=build_webhooks(base).webhooks,
             checks={
                 "mongodb": base.mongo.ping,
                 "redis": base.redis.ping,

@@ -14,12 +14,12 @@ from src.api.idempotency import HEADER
 from src.api.metrics import Metrics
 from src.api.middleware import RequestGate
 from src.api.problems import Problem
-from src.api.routes import health
+from src.api.routes import health, webhooks
 from src.api.services import ApiServices
 from src.api.tenant import require_gates, resource_routes
 
 MAX_BODY_BYTES = 1024 * 1024
-ROUTERS: tuple[APIRouter, ...] = ()
+ROUTERS: tuple[APIRouter, ...] = (webhooks.router,)
 """What is below `/api/v2`, resource by resource."""
 
 _IDEMPOTENCY_KEY = {

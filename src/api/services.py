@@ -9,6 +9,7 @@ from src.services.api_keys import ApiKeys
 from src.services.api_ports import Answers, RateLimiter, RatePolicy
 from src.services.owned import OwnedStore
 from src.services.ports import Clock
+from src.services.webhooks import Webhooks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,6 +21,7 @@ class ApiServices:
     clock: Clock
     limiter: RateLimiter
     answers: Answers
+    webhooks: Webhooks
     rates: RatePolicy = field(default_factory=RatePolicy)
     checks: Mapping[str, Callable[[], Awaitable[object]]] = field(default_factory=dict)
     """What has to answer for the API to be ready, by name."""

@@ -14,9 +14,11 @@ from src.api.services import ApiServices
 from src.schemas.api_keys import KeyKind
 from src.services.api_keys import ApiKeys, NewKey
 from src.services.owned import Resource
+from src.services.webhooks import Webhooks
 from tests.fakes.api import CountingLimiter, InMemoryAnswers, InMemoryKeyLookup
 from tests.fakes.clock import FakeClock
 from tests.fakes.owned import InMemoryOwnedStore
+from tests.fakes.webhooks import FakeWebhookSender, InMemoryDeliveries
 
 OWNER = "acme"
 ORIGIN = "https://shop.example"
@@ -31,6 +33,7 @@ class ApiWorld:
     limiter: CountingLimiter
     answers: InMemoryAnswers
     services: ApiServices
+    deliveries: InMemoryDeliveries
 
     async def token(self, owner_id: str = OWNER, **wanted: Any) -> str:
         """A new key's token."""
@@ -62,11 +65,13 @@ class ApiWorld:
 def world() -> ApiWorld:
     clock, owned = FakeClock(), InMemoryOwnedStore()
     limiter, answers = CountingLimiter(), InMemoryAnswers()
+    deliveries = InMemoryDeliveries()
     services = ApiServices(
         keys=ApiKeys(store=owned, lookup=InMemoryKeyLookup(owned), clock=clock),
         owned=owned,
         clock=clock,
         limiter=limiter,
         answers=answers,
+        webhooks=Webhooks(store=owned, log=deliveries, sender=FakeWebhookSender(), clock=clock),
     )
-    return ApiWorld(clock, owned, limiter, answers, services)
+    return ApiWorld(clock, owned, limiter, answers, services, deliveries)
