@@ -40,7 +40,7 @@ def _timezone(name: str) -> str:
     return name
 
 
-_MEMORY_PREFIXES = ("history_context_", "variable_memory_")
+_OPTIONAL_PREFIXES = ("history_context_", "variable_memory_", "analysis_schema")
 
 
 class AgentMeta(BaseModel):
@@ -83,6 +83,8 @@ class AgentMeta(BaseModel):
     """How long a reply may wait for passages of the knowledge bases."""
     max_context_tokens: int = Field(default=4000, ge=500)
     """From there on the middle of a conversation is summarised in the prompt."""
+    analysis_schema: dict[str, Any] | None = None
+    """JSON schema of the fields that the analysis of a call gives; see `services/fields_schema`."""
 
     history_context_enabled: StrictBool = False
     history_context_max: Annotated[StrictInt, Field(ge=1, le=10)] = 5
@@ -123,12 +125,12 @@ class AgentMeta(BaseModel):
 
     @classmethod
     def for_call(cls, raw: Mapping[str, Any]) -> tuple[AgentMeta, tuple[str, ...]]:
-        """The agent for a call that must be answered, and the names of the memory fields refused.
+        """The agent for a call that must be answered, and the names of the fields refused.
 
-        A bad memory field switches its feature off instead of failing the call.
+        A bad field of a memory feature or of the analysis switches it off instead of failing the call.
 
         Raises:
-            pydantic.ValidationError: a field outside the two memory features is bad.
+            pydantic.ValidationError: a field outside these features is bad.
         """
         try:
             return cls.model_validate(raw), ()
@@ -137,13 +139,13 @@ class AgentMeta(BaseModel):
                 str(e["loc"][0]) if e["loc"] else "history_context_window_start"
                 for e in error.errors()
             }
-            refused = tuple(sorted(name for name in bad if name.startswith(_MEMORY_PREFIXES)))
+            refused = tuple(sorted(name for name in bad if name.startswith(_OPTIONAL_PREFIXES)))
             if len(refused) < len(bad):
                 raise
             off = {name.split("_")[0] for name in refused}
             kept = {
                 key: value
                 for key, value in raw.items()
-                if not (key.startswith(_MEMORY_PREFIXES) and key.split("_")[0] in off)
+                if not (key.startswith(_OPTIONAL_PREFIXES) and key.split("_")[0] in off)
             }
             return cls.model_validate(kept), refused

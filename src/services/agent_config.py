@@ -32,6 +32,7 @@ AGENT_FIELDS: Mapping[str, str] = MappingProxyType(
         "knowledgeBaseIds": "knowledge_base_ids",
         "ragBudgetMs": "rag_budget_ms",
         "maxContextTokens": "max_context_tokens",
+        "analysisSchema": "analysis_schema",
     }
 )
 """Stored name → field of `AgentMeta`; `historyContext` is flattened besides."""

@@ -50,6 +50,7 @@ agents = st.builds(
     variable_defaults=st.dictionaries(ids, st.text(), max_size=2),
     handoff_agent_ids=st.tuples(ids),
     llm_model=st.none() | ids,
+    analysis_schema=st.none() | st.just({"type": "object", "properties": {"a": {"minimum": 1.5}}}),
     tts_voice=st.none() | ids,
     history_context_enabled=st.booleans(),
     history_context_max=st.integers(1, 10),
