@@ -44,8 +44,7 @@ class CallRequest(BaseModel):
         frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True
     )
 
-    agent_id: _STATUSES = "One of: " + ", ".join(ContactStatus) + "; older records may have others."
-ResourceId = Field(description="One of your agents.", examples=["reception"])
+    agent_id: ResourceId = Field(description="One of your agents.", examples=["reception"])
     phone: str = Field(
         min_length=1,
         max_length=64,
