@@ -47,7 +47,8 @@ class OutboundCallHandler:
         uid = metadata.contact_uid or uuid4().hex
         caller = Caller(number=caller_number(metadata.phone, None, region=None), contact_uid=uid)
         call.dialled = metadata.phone
-        call.status = ContactStatus.ABANDONED  # until somebody answers, an end from our side is that
+        # Until somebody answers, an end from our side is that.
+        call.status = ContactStatus.ABANDONED
         memory = begin(call, meta, metadata, caller, status=ContactStatus.DIALING)
         if await self._withdrawn(uid):
             call.end("withdrawn")
