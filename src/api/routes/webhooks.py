@@ -108,7 +108,7 @@ async def rotate_secret(
 @router.post(
     "/webhooks/{webhookId}/enable",
     operation_id="enableWebhook",
-    responses=problem_responses(404),
+    responses=problem_responses(404, 409),
     response_model_exclude_none=True,
 )
 async def enable(webhookId: WebhookId, tenant: Writer, webhooks: Service) -> Webhook:  # noqa: N803
