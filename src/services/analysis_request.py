@@ -8,11 +8,11 @@ from types import MappingProxyType
 from typing import Annotated, Any
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
     StrictBool,
-    StringConstraints,
     ValidationError,
 )
 from pydantic.alias_generators import to_camel
@@ -140,10 +140,14 @@ def _known(outcome: object) -> object:
     return outcome if outcome in [*Outcome] else Outcome.UNCLEAR
 
 
-_Sentences = Annotated[
-    Text,
-    StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_SUMMARY_CHARS),
-]
+def _sentences(text: str) -> str:
+    text = text.strip()
+    if not 0 < len(text) <= MAX_SUMMARY_CHARS:
+        raise ValueError("no summary")
+    return text
+
+
+_Sentences = Annotated[Text, AfterValidator(_sentences)]
 
 
 class Answer(BaseModel):

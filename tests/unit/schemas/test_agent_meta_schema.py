@@ -62,6 +62,12 @@ def test_a_custom_window_without_a_start_is_off() -> None:
     assert refused == ("history_context_window_start",)
 
 
+def test_a_bad_schema_of_the_analysis_does_not_fail_the_call() -> None:
+    meta, refused = AgentMeta.for_call(BASE | {"analysis_schema": ["name"]})
+    assert meta.analysis_schema is None
+    assert refused == ("analysis_schema",)
+
+
 def test_a_bad_field_outside_the_memory_features_is_never_swallowed() -> None:
     with pytest.raises(ValidationError):
         AgentMeta.for_call(BASE | {"timezone": "Mars/Olympus"})
