@@ -4,16 +4,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from src.adapters.livekit_dispatch import LiveKitDispatcher
+from src.adapters.livekit_numbers import LiveKitNumbers
+from src.adapters.livekit_server import LiveKitServer
+from src.adapters.livekit_tokens import LiveKitTokens
+from src.adapters.mongo_bound_numbers import MongoBoundNumbers
+from src.adapters.mongo_call_records import MongoCallRecords
 from src.adapters.mongo_keys import MongoKeyLookup
 from src.adapters.mongo_owned import MongoOwnedStore
 from src.adapters.redis_answers import RedisAnswers
 from src.adapters.redis_client import connect_redis
 from src.adapters.redis_rate_limits import RedisRateLimiter
 from src.api.services import ApiServices
-from src.bootstrap_memory import Foundation, build_foundation
+from src.bootstrap_memory import (
+    Foundation,
+    build_foundation,
+    build_memory,
+    build_redactor,
+    build_stores,
+)
 from src.bootstrap_webhooks import build_webhooks
 from src.services.api_keys import ApiKeys
+from src.services.call_records_view import CallRecordsView
+from src.services.lexicons import load_lexicons
+from src.services.memory_access import MemoryAccess
+from src.services.outbound_calls import OutboundCalls
 from src.services.owned import OwnedStore
+from src.services.phone_number_bindings import PhoneNumberBindings
+from src.services.unified_memory import UnifiedMemoryService
+from src.services.web_sessions import WebSessions
 from src.settings import Settings
 
 _REDIS_S = 2.0
@@ -25,10 +44,14 @@ class Api:
     """The API's services, and how to let go of what they hold."""
 
     base: Foundation
+    livekit: LiveKitServer
+    memory: UnifiedMemoryService
     services: ApiServices
 
     async def aclose(self) -> None:
         """Close every connection."""
+        await self.memory.aclose()
+        await self.livekit.aclose()
         await self.base.aclose()
 
 
@@ -36,23 +59,54 @@ def build_api(settings: Settings) -> Api:
     """What `serve.py` serves. Does no I/O."""
     base = build_foundation(settings)
     redis = connect_redis(settings.redis_url, timeout_s=_REDIS_S)
-    owned = MongoOwnedStore(base.mongo)
-    return Api(
-        base,
-        ApiServices(
-            keys=build_keys(base, owned),
-            owned=owned,
-            clock=base.clock,
-            limiter=RedisRateLimiter(redis),
-            answers=RedisAnswers(redis),
-            webhooks=build_webhooks(base).webhooks,
-            checks={
-                "mongodb": base.mongo.ping,
-                "redis": base.redis.ping,
-                "postgresql": base.postgres.ping,
-            },
-        ),
+    owned, clock = MongoOwnedStore(base.mongo), base.clock
+    livekit = LiveKitServer(
+        url=settings.livekit_url,
+        api_key=settings.livekit_api_key.get_secret_value(),
+        api_secret=settings.livekit_api_secret.get_secret_value(),
     )
+    dispatcher = LiveKitDispatcher(livekit)
+    stores = build_stores(base)
+    memory = build_memory(base, stores, build_redactor(load_lexicons(settings.data_dir).terms))
+    webhooks = build_webhooks(base)
+    services = ApiServices(
+        keys=build_keys(base, owned),
+        owned=owned,
+        clock=clock,
+        limiter=RedisRateLimiter(redis),
+        answers=RedisAnswers(redis),
+        webhooks=webhooks.webhooks,
+        calls=OutboundCalls(
+            owned=owned,
+            records=MongoCallRecords(mongo=base.mongo, clock=clock),
+            dispatcher=dispatcher,
+            clock=clock,
+        ),
+        records=CallRecordsView(owned=owned, archive=stores.archive),
+        numbers=PhoneNumberBindings(
+            owned=owned,
+            provisioning=LiveKitNumbers(livekit, MongoBoundNumbers(base.mongo)),
+            clock=clock,
+        ),
+        sessions=WebSessions(
+            owned=owned,
+            tokens=LiveKitTokens(
+                server_url=settings.livekit_public_url or settings.livekit_url,
+                api_key=livekit.api_key,
+                api_secret=livekit.api_secret,
+            ),
+            dispatcher=dispatcher,
+            clock=clock,
+        ),
+        memory=MemoryAccess(memory=memory, store=owned, events=webhooks.dispatcher),
+        checks={
+            "mongodb": base.mongo.ping,
+            "redis": base.redis.ping,
+            "postgresql": base.postgres.ping,
+            "livekit": livekit.ping,
+        },
+    )
+    return Api(base, livekit, memory, services)
 
 
 def build_keys(base: Foundation, owned: OwnedStore) -> ApiKeys:

@@ -12,8 +12,7 @@ class Settings(BaseSettings):
     """Every setting, with defaults that fit a machine where all services run beside the worker.
 
     Names of the providers' and stores' own conventions (`OPENAI_API_KEY`, `MONGODB_URI`) are kept;
-    the product's own begin with `FAMILIAR_`. LIVEKIT_URL, LIVEKIT_API_KEY and LIVEKIT_API_SECRET are
-    read by the LiveKit SDK itself.
+    the product's own begin with `FAMILIAR_`. In the worker, the LiveKit SDK reads its own.
     """
 
     model_config = SettingsConfigDict(
@@ -40,6 +39,12 @@ class Settings(BaseSettings):
     stt_model: str = Field(default="nova-3", validation_alias="FAMILIAR_STT_MODEL")
     tts_model: str = Field(default="aura-2-andromeda-en", validation_alias="FAMILIAR_TTS_MODEL")
     llm_model: str = Field(default="gpt-4.1-mini", validation_alias="FAMILIAR_LLM_MODEL")
+
+    livekit_url: str = "ws://127.0.0.1:7880"
+    livekit_api_key: SecretStr = SecretStr("")
+    livekit_api_secret: SecretStr = SecretStr("")
+    livekit_public_url: str = Field(default="", validation_alias="FAMILIAR_LIVEKIT_PUBLIC_URL")
+    """The LiveKit server as browsers reach it, where that differs from `livekit_url`."""
 
     sip_trunk_id: str = Field(
         default="",

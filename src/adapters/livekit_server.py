@@ -44,6 +44,15 @@ class LiveKitServer:
         except (TimeoutError, aiohttp.ClientError) as error:
             raise MediaServerError(f"media server: {type(error).__name__}") from error
 
+    async def ping(self) -> None:
+        """Return once the server answers.
+
+        Raises:
+            MediaServerError: it does not.
+        """
+        async with self.asking() as livekit:
+            await livekit.room.list_rooms(api.ListRoomsRequest(names=["-"]))
+
     async def aclose(self) -> None:
         """Close every connection."""
         if self._client is not None:

@@ -10,16 +10,32 @@ from fastapi import APIRouter, FastAPI
 from typing_extensions import override
 
 from src.api import problems
+from src.api.cors import PageCors
 from src.api.idempotency import HEADER
 from src.api.metrics import Metrics
 from src.api.middleware import RequestGate
 from src.api.problems import Problem
-from src.api.routes import health, webhooks
+from src.api.routes import (
+    calls,
+    contacts,
+    health,
+    memory,
+    phone_numbers,
+    sessions,
+    webhooks,
+)
 from src.api.services import ApiServices
 from src.api.tenant import require_gates, resource_routes
 
 MAX_BODY_BYTES = 1024 * 1024
-ROUTERS: tuple[APIRouter, ...] = (webhooks.router,)
+ROUTERS: tuple[APIRouter, ...] = (
+    contacts.router,
+    calls.router,
+    phone_numbers.router,
+    sessions.router,
+    memory.router,
+    webhooks.router,
+)
 """What is below `/api/v2`, resource by resource."""
 
 _IDEMPOTENCY_KEY = {
@@ -59,6 +75,7 @@ def create_app(
     )
     app.state.services = services
     app.state.metrics = Metrics()
+    app.add_middleware(PageCors)
     # Not by FastAPI's own limit, whose answer is plain text.
     app.add_middleware(RequestGate, metrics=app.state.metrics, max_body_bytes=MAX_BODY_BYTES)
     problems.install(app)

@@ -7,8 +7,13 @@ from dataclasses import dataclass, field
 
 from src.services.api_keys import ApiKeys
 from src.services.api_ports import Answers, RateLimiter, RatePolicy
+from src.services.call_records_view import CallRecordsView
+from src.services.memory_access import MemoryAccess
+from src.services.outbound_calls import OutboundCalls
 from src.services.owned import OwnedStore
+from src.services.phone_number_bindings import PhoneNumberBindings
 from src.services.ports import Clock
+from src.services.web_sessions import WebSessions
 from src.services.webhooks import Webhooks
 
 
@@ -22,6 +27,11 @@ class ApiServices:
     limiter: RateLimiter
     answers: Answers
     webhooks: Webhooks
+    calls: OutboundCalls
+    records: CallRecordsView
+    numbers: PhoneNumberBindings
+    sessions: WebSessions
+    memory: MemoryAccess
     rates: RatePolicy = field(default_factory=RatePolicy)
     checks: Mapping[str, Callable[[], Awaitable[object]]] = field(default_factory=dict)
     """What has to answer for the API to be ready, by name."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,10 +14,23 @@ from src.api.app import create_app
 from src.api.services import ApiServices
 from src.schemas.api_keys import KeyKind
 from src.services.api_keys import ApiKeys, NewKey
+from src.services.call_records_view import CallRecordsView
+from src.services.in_memory_archive import InMemoryArchive
+from src.services.in_memory_journal import InMemoryJournal
+from src.services.in_memory_sessions import InMemorySessions
+from src.services.memory_access import MemoryAccess
+from src.services.memory_stores import MemoryStores
+from src.services.outbound_calls import OutboundCalls
 from src.services.owned import Resource
+from src.services.phone_number_bindings import PhoneNumberBindings
+from src.services.unified_memory import UnifiedMemoryService
+from src.services.web_sessions import WebSessions
+from src.services.webhook_delivery import WebhookDispatcher
 from src.services.webhooks import Webhooks
 from tests.fakes.api import CountingLimiter, InMemoryAnswers, InMemoryKeyLookup
 from tests.fakes.clock import FakeClock
+from tests.fakes.contacts import InMemoryContacts
+from tests.fakes.media_server import FakeDispatcher, FakeProvisioning, FakeRoomTokens
 from tests.fakes.owned import InMemoryOwnedStore
 from tests.fakes.webhooks import FakeWebhookSender, InMemoryDeliveries
 
@@ -34,6 +48,10 @@ class ApiWorld:
     answers: InMemoryAnswers
     services: ApiServices
     deliveries: InMemoryDeliveries
+    dispatcher: FakeDispatcher
+    tokens: FakeRoomTokens
+    provisioning: FakeProvisioning
+    memory: UnifiedMemoryService
 
     async def token(self, owner_id: str = OWNER, **wanted: Any) -> str:
         """A new key's token."""
@@ -62,16 +80,45 @@ class ApiWorld:
 
 
 @pytest.fixture
-def world() -> ApiWorld:
+async def world() -> AsyncIterator[ApiWorld]:
     clock, owned = FakeClock(), InMemoryOwnedStore()
     limiter, answers = CountingLimiter(), InMemoryAnswers()
-    deliveries = InMemoryDeliveries()
+    deliveries, sender = InMemoryDeliveries(), FakeWebhookSender()
+    dispatcher, tokens, provisioning = FakeDispatcher(), FakeRoomTokens(), FakeProvisioning()
+    archive = InMemoryArchive(clock=clock)
+    stores = MemoryStores(InMemorySessions(clock), archive, InMemoryJournal())
+    memory = UnifiedMemoryService(stores=stores, clock=clock)
+    records = InMemoryContacts(clock)
+    records.documents = owned.documents[Resource.CONTACTS]
     services = ApiServices(
         keys=ApiKeys(store=owned, lookup=InMemoryKeyLookup(owned), clock=clock),
         owned=owned,
         clock=clock,
         limiter=limiter,
         answers=answers,
-        webhooks=Webhooks(store=owned, log=deliveries, sender=FakeWebhookSender(), clock=clock),
+        webhooks=Webhooks(store=owned, log=deliveries, sender=sender, clock=clock),
+        calls=OutboundCalls(owned=owned, records=records, dispatcher=dispatcher, clock=clock),
+        records=CallRecordsView(owned=owned, archive=archive),
+        numbers=PhoneNumberBindings(owned=owned, provisioning=provisioning, clock=clock),
+        sessions=WebSessions(owned=owned, tokens=tokens, dispatcher=dispatcher, clock=clock),
+        memory=MemoryAccess(
+            memory=memory,
+            store=owned,
+            events=WebhookDispatcher(
+                store=owned, deliveries=deliveries, sender=sender, clock=clock
+            ),
+        ),
     )
-    return ApiWorld(clock, owned, limiter, answers, services, deliveries)
+    yield ApiWorld(
+        clock=clock,
+        owned=owned,
+        limiter=limiter,
+        answers=answers,
+        services=services,
+        deliveries=deliveries,
+        dispatcher=dispatcher,
+        tokens=tokens,
+        provisioning=provisioning,
+        memory=memory,
+    )
+    await memory.aclose()

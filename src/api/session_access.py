@@ -1,0 +1,65 @@
+"""Who may reach one web session: its owner's backend, or the page that holds its secret."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Depends, Header, Path, Request
+
+from src.api.tenant import Requires, Tenant, services_of
+from src.schemas.api_keys import Scope
+
+SessionId = Annotated[str, Path(min_length=1, max_length=200)]
+SessionSecret = Annotated[
+    str | None,
+    Header(
+        alias="X-Session-Secret",
+        max_length=200,
+        description="What the session was made with; a page needs it, a secret key does not.",
+    ),
+]
+COOKIE = "familiar_session"
+
+
+def secret_of(request: Request, given: str | None, session_id: str) -> str | None:
+    """The session's secret: as it was sent, else from the cookie of a page on the API's own site."""
+    if given is not None:
+        return given
+    kept_id, _, kept = request.cookies.get(COOKIE, "").partition(".")
+    return kept if kept_id == session_id and kept else None
+
+
+def session_gate(scope: Scope) -> Requires:
+    """Lets secret keys with the scope through, and pages; see `require_session` for these."""
+    return Requires(scope, pages=True)
+
+
+async def require_session(
+    request: Request, tenant: Tenant, session_id: str, secret: str | None
+) -> None:
+    """A page gets no further without the secret of its own session.
+
+    Raises:
+        NotFoundError: it has none, or another's.
+        ContactStoreError: the store failed.
+    """
+    if tenant.is_page:
+        await services_of(request).sessions.authorise(
+            tenant.owner_id, session_id, secret_of(request, secret, session_id), trusted=False
+        )
+
+
+def session_tenant(scope: Scope) -> type[Tenant]:
+    """Annotation of a tenant who may reach the session that the path names."""
+    gate = session_gate(scope)
+
+    async def check(
+        request: Request,
+        session_id: SessionId,
+        tenant: Annotated[Tenant, Depends(gate)],
+        secret: SessionSecret = None,
+    ) -> Tenant:
+        await require_session(request, tenant, session_id, secret)
+        return tenant
+
+    return Annotated[Tenant, Depends(check)]  # type: ignore[return-value]
