@@ -47,13 +47,18 @@ class WebClient:
             .with_grants(api.VideoGrants(room_join=True, room=room))
             .to_jwt()
         )
+        async with cls.enter(kit.stack.livekit_url, token, voice=voice) as client:
+            yield client
+
+    @classmethod
+    @asynccontextmanager
+    async def enter(cls, url: str, token: str, *, voice: bool = False) -> AsyncIterator[WebClient]:
+        """Join with a token that was handed out."""
         client = cls(rtc.Room(), rtc.AudioSource(RATE_HZ, 1) if voice else None)
         client.room.on("track_subscribed", client._subscribed)
         client.room.register_text_stream_handler("lk.transcription", client._transcribed)
         client.room.register_text_stream_handler(SOURCES_TOPIC, client._sourced)
-        await client.room.connect(
-            kit.stack.livekit_url, token, rtc.RoomOptions(auto_subscribe=voice)
-        )
+        await client.room.connect(url, token, rtc.RoomOptions(auto_subscribe=voice))
         try:
             if client.source is not None:
                 track = rtc.LocalAudioTrack.create_audio_track("microphone", client.source)
