@@ -14,8 +14,8 @@ AGENT_NAME = "familiar"
 EMPTY_ROOM_S = 60
 """How long a room waits for the other side, and how long it outlives them."""
 _GONE = "not_found"
-_NOBODY_ANSWERS = (_GONE, "unavailable")
-"""What a question about a room is answered with that no node has."""
+_NOBODY_ANSWERS = (_GONE, "unavailable", "deadline_exceeded")
+"""What a question about a room is answered with that no node has any more."""
 
 
 class LiveKitDispatcher(Dispatcher):
@@ -54,10 +54,13 @@ class LiveKitDispatcher(Dispatcher):
 
 async def _is_taken(livekit: api.LiveKitAPI, room: str) -> bool:
     """Whether a worker has, or may have had, the job of the room."""
+    # A question about the jobs of a closed room would wait for seconds for a node that has it.
+    if not (await livekit.room.list_rooms(api.ListRoomsRequest(names=[room]))).rooms:
+        return True
     try:
         dispatches = await livekit.agent_dispatch.list_dispatch(room)
     except api.ServerError as error:
         if error.code in _NOBODY_ANSWERS:
-            return True  # the room is closed already: by an agent, for all we know
+            return True  # closed meanwhile: by an agent, for all we know
         raise
     return not dispatches or any(one.state.jobs for one in dispatches)

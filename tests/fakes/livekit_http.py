@@ -29,7 +29,7 @@ CONFLICT = RefusalError("invalid_argument", 400)
 
 
 class FakeLiveKit:
-    """Trunks, rules and rooms by id; `asked` names each request, `refuse` is the answer to all."""
+    """Trunks, rules and rooms by id; `asked` names each request, `refuse` is the answer to `refused` methods (empty is all)."""
 
     def __init__(self) -> None:
         self.trunks: dict[str, api.SIPInboundTrunkInfo] = {}
@@ -38,6 +38,7 @@ class FakeLiveKit:
         self.created: list[api.CreateRoomRequest] = []
         self.asked: list[str] = []
         self.refuse: RefusalError | None = None
+        self.refused = ""
         self.before: Callable[[str], None] = lambda _: None
         self._ids = count(1)
         self._methods: dict[str, Method] = {
@@ -50,6 +51,7 @@ class FakeLiveKit:
             "SIP/UpdateSIPDispatchRule": (api.UpdateSIPDispatchRuleRequest, self._update_rule),
             "SIP/DeleteSIPDispatchRule": (api.DeleteSIPDispatchRuleRequest, self._delete_rule),
             "RoomService/CreateRoom": (api.CreateRoomRequest, self._create_room),
+            "RoomService/ListRooms": (api.ListRoomsRequest, self._list_rooms),
             "RoomService/DeleteRoom": (api.DeleteRoomRequest, self._delete_room),
             "AgentDispatchService/ListDispatch": (api.ListAgentDispatchRequest, self._dispatches),
         }
@@ -83,7 +85,7 @@ class FakeLiveKit:
         self.before(name)
         kind, method = self._methods[name]
         try:
-            if self.refuse is not None:
+            if self.refuse is not None and self.refused in name:
                 raise self.refuse
             answer = method(kind.FromString(await request.read()))
         except RefusalError as refusal:
@@ -137,7 +139,8 @@ class FakeLiveKit:
 
     def _delete_rule(self, request: api.DeleteSIPDispatchRuleRequest) -> Message:
         self._of(self.rules, request.sip_dispatch_rule_id)
-        return self.rules.pop(request.sip_dispatch_rule_id)
+        gone: api.SIPDispatchRuleInfo = self.rules.pop(request.sip_dispatch_rule_id)
+        return gone
 
     def _create_room(self, request: api.CreateRoomRequest) -> Message:
         self.created.append(request)
@@ -147,6 +150,10 @@ class FakeLiveKit:
         ]
         self.rooms.setdefault(request.name, jobs)
         return api.Room(name=request.name)
+
+    def _list_rooms(self, request: api.ListRoomsRequest) -> Message:
+        known = [api.Room(name=name) for name in request.names if name in self.rooms]
+        return api.ListRoomsResponse(rooms=known)
 
     def _delete_room(self, request: api.DeleteRoomRequest) -> Message:
         self._of(self.rooms, request.room)

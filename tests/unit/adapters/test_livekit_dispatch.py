@@ -67,12 +67,29 @@ async def test_a_refusal_is_an_error_of_ours_without_the_servers_words(code: str
             assert refused.value.retryable
 
 
-async def test_a_room_that_cannot_be_closed_is_told() -> None:
+@pytest.mark.parametrize(
+    ("method", "code"),
+    [("DeleteRoom", "unavailable"), ("ListDispatch", "internal"), ("ListRooms", "not_found")],
+)
+async def test_a_room_that_cannot_be_closed_is_told(method: str, code: str) -> None:
     livekit = FakeLiveKit()
-    livekit.refuse = RefusalError("unavailable", 503)
+    livekit.refuse, livekit.refused = RefusalError(code, 500), method
     async with livekit.serving() as server:
-        with pytest.raises(MediaServerError, match="unavailable"):
-            await LiveKitDispatcher(server).cancel("room")
+        dispatcher = LiveKitDispatcher(server)
+        await dispatcher.dispatch("room", JOB)
+        with pytest.raises(MediaServerError, match=code):
+            await dispatcher.cancel("room")
+    assert "room" in livekit.rooms
+
+
+async def test_a_room_that_no_node_has_any_more_may_have_had_an_agent() -> None:
+    livekit = FakeLiveKit()
+    livekit.refuse, livekit.refused = RefusalError("unavailable", 503), "ListDispatch"
+    async with livekit.serving() as server:
+        dispatcher = LiveKitDispatcher(server)
+        await dispatcher.dispatch("room", JOB)
+        assert await dispatcher.cancel("room")
+    assert livekit.rooms == {}
 
 
 async def test_a_server_that_is_away_is_told_at_once() -> None:
