@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from local.providers import intents
+from local.providers.call_analysis import analysis, is_wanted
 from local.providers.conversation import ChatRequest, Function, NamedTool, transcript
 from local.providers.matching import Matcher
 from local.providers.recall import (
@@ -59,6 +60,8 @@ def reply_to(request: ChatRequest, matcher: Matcher) -> Reply:
 def _structured(request: ChatRequest) -> Any:
     text = "\n".join(_by(request, "user"))
     schema = request.response_format.json_schema.shape or {"type": "object"}
+    if is_wanted(schema):
+        return analysis(request.instructions, text, schema)
     return SchemaFiller(schema, text or request.instructions).fill()
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from local.providers.conversation import transcript
+from local.providers.conversation import Utterance, transcript
 from local.providers.json_schema import (
     Json,
     is_in_range,
@@ -17,15 +17,20 @@ from local.providers.json_schema import (
     variants,
 )
 from local.providers.recall import caller_name
+from local.providers.spoken_values import amounts, day, numbers, time
 from local.providers.statements import Statement, best_likeness, coverage, sentences, terms
-from local.providers.summary import shortened, summarise
+from local.providers.summary import exchanges, shortened, summarise
 
 _SHAPES = (
     ("email", re.compile(r"[\w.+-]+@[\w-]+\.[\w.-]*\w")),
     ("phone", re.compile(r"\+?\d[\d ().-]{5,}\d")),
     ("date", re.compile(r"\d{4}-\d{2}-\d{2}")),
 )
-_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?!\w)")
+_SPEAKER = re.compile(r"^(?:caller|agent): ", re.IGNORECASE)
+_MONEY = terms("amount price cost total sum payment fee budget balance debt money refund charge")
+_DAY = terms("date day")
+_TIME = terms("time hour")
+_CONCERN = terms("reason issue topic problem question request purpose matter concern complaint")
 _NEGATION = re.compile(
     r"\b(?:no|not|never|don't|didn't|doesn't|without|cannot|can't)\b", re.IGNORECASE
 )
@@ -105,10 +110,9 @@ class SchemaFiller:
             own = terms(sentence)
             if not self.as_spoken and not any(best_likeness(term, own) for term in about):
                 continue
-            for value in map(float, _NUMBER.findall(sentence)):
-                if is_in_range(value, schema) and (value.is_integer() or not whole):
-                    return int(value) if whole else value
-        return _ABSENT
+            if (value := _fitting(numbers(sentence), schema, whole=whole)) is not _ABSENT:
+                return value
+        return _fitting(amounts(self.text), schema, whole=whole) if about & _MONEY else _ABSENT
 
     def _truth(self, about: frozenset[str]) -> Any:
         best = self._telling(about)
@@ -135,7 +139,7 @@ class SchemaFiller:
         for word, shape in _SHAPES:
             if word in about or schema.get("format") == word:
                 match = shape.search(self.text)
-                return match[0] if match else ""
+                return match[0] if match else self._when(schema, about)
         lines = transcript([self.text])
         if terms("summary") <= about:
             return summarise(lines) if lines else shortened(self.text)
@@ -143,7 +147,14 @@ class SchemaFiller:
             return caller_name(self.text, [line.text for line in lines if line.by_caller])
         if self.as_spoken and about & _FREE_TEXT:
             return self.text.strip()
-        return self._stated(about)
+        return self._when(schema, about) or self._stated(about) or _concern(lines, about)
+
+    def _when(self, schema: Json, about: frozenset[str]) -> str:
+        """The day or time as it was said, where no format asks for another form."""
+        if "format" in schema or not about & (_DAY | _TIME):
+            return ""
+        parts = [day(self.text)] if about & _DAY else []
+        return " ".join(filter(None, [*parts, time(self.text) if about & _TIME else ""]))
 
     def _stated(self, about: frozenset[str]) -> str:
         """The value of a `name: value` line, or the sentence that has the words of the name."""
@@ -158,4 +169,18 @@ class SchemaFiller:
         said = [Statement(sentence) for sentence in sentences(self.text)]
         shares = coverage(about, said)
         at = max(range(len(said)), key=shares.__getitem__, default=None)
-        return "" if at is None or shares[at] < _SHOWN else said[at].text
+        return "" if at is None or shares[at] < _SHOWN else _SPEAKER.sub("", said[at].text)
+
+
+def _fitting(values: Iterable[float], schema: Json, *, whole: bool) -> Any:
+    """The first of some numbers that the schema takes."""
+    for value in values:
+        if is_in_range(value, schema) and (value.is_integer() or not whole):
+            return int(value) if whole else value
+    return _ABSENT
+
+
+def _concern(lines: Sequence[Utterance], about: frozenset[str]) -> str:
+    """What the caller raised first, for a field that asks what the call was about."""
+    raised = exchanges(lines) if about & _CONCERN else []
+    return raised[0][0] if raised else ""

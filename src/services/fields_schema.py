@@ -15,7 +15,6 @@ from jsonschema import Draft202012Validator, SchemaError, ValidationError
 from jsonschema.validators import extend
 from pydantic import TypeAdapter
 from pydantic import ValidationError as Unstorable
-from referencing import Registry
 
 from src.schemas.text import Key, Text
 
@@ -54,7 +53,7 @@ def field_problems(fields: object, schema: Mapping[str, Any]) -> list[str]:
     if problems := list(_not_storable(fields)):
         return problems[:_MAX_PROBLEMS]
     known = property_names(schema)
-    errors = _VALIDATOR(schema, registry=Registry()).iter_errors(fields)
+    errors = _VALIDATOR(schema).iter_errors(fields)
     found = [_problem(error, known) for error in errors]
     return list(dict.fromkeys(found))[:_MAX_PROBLEMS]
 

@@ -98,7 +98,8 @@ async def test_another_language_gets_an_english_form_beside_its_own(
 
 
 async def test_an_outcome_outside_the_set_is_unclear() -> None:
-    for outcome in ("splendid", None, ["resolved"], {}):
+    outcomes: list[Any] = ["splendid", None, ["resolved"], {}]
+    for outcome in outcomes:
         found = await analysed(FakeAnalysisModel({"outcome": outcome}))
         assert found.outcome is Outcome.UNCLEAR
 
