@@ -9,7 +9,7 @@ GO := $(CURDIR)/.local/bin/go
 STACK := $(PYTHON) -m local.stack
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tests demo call stack stop status logs test test-unit check bench lock clean
+.PHONY: help setup setup-tests demo call phone stack stop status logs test test-unit check bench lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -27,6 +27,9 @@ demo: setup ## start everything and print where to look; Ctrl-C stops it (DETACH
 
 call: setup ## a story in the terminal: a caller is remembered
 	@$(PYTHON) -m local.story
+
+phone: setup ## a phone on the running demo: ARGS='answer +15551234567 --say "…"' or 'dial +15105550100'
+	@$(PYTHON) -m local.phone $(ARGS)
 
 stack: setup ## start everything and return
 	@$(STACK) up
