@@ -23,7 +23,7 @@ async def _run(options: argparse.Namespace) -> int:
             call = await _connected(kit, options)
             await _talk(kit, call, options.say)
         except (CallRefusedError, CallEndedError, TimeoutError) as error:
-            print(f"the call ended: {error or type(error).__name__}")
+            print(f"the call ended: {type(error).__name__} {error}")
             return 1
     return 0
 
