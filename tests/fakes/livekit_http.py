@@ -108,7 +108,7 @@ class FakeLiveKit:
         return trunk
 
     def _update_trunk(self, request: api.UpdateSIPInboundTrunkRequest) -> Message:
-        trunk = self._of(self.trunks, request.sip_trunk_id)
+        trunk: api.SIPInboundTrunkInfo = self._of(self.trunks, request.sip_trunk_id)
         trunk.numbers[:] = request.update.numbers.set
         return trunk
 
