@@ -52,6 +52,7 @@ class ApiWorld:
     tokens: FakeRoomTokens
     provisioning: FakeProvisioning
     memory: UnifiedMemoryService
+    stores: MemoryStores
 
     async def token(self, owner_id: str = OWNER, **wanted: Any) -> str:
         """A new key's token."""
@@ -120,5 +121,6 @@ async def world() -> AsyncIterator[ApiWorld]:
         tokens=tokens,
         provisioning=provisioning,
         memory=memory,
+        stores=stores,
     )
     await memory.aclose()
