@@ -12,14 +12,12 @@ from src.handlers.language_tool import language_tool
 from src.handlers.session import PHONE, start_session
 from src.handlers.sorry import keep_ready, say_sorry
 from src.handlers.thinker import Thinker
-from src.handlers.voice_assistant import Script, VoiceAssistant, handoff_tools
+from src.handlers.voice_assistant import VoiceAssistant, handoff_tools
 from src.logs import get_logger
 from src.schemas.agent_meta_schema import AgentMeta
-from src.schemas.contact import CallDirection
 from src.schemas.errors import AgentNotFoundError
 from src.services.caller_memory import CallerMemory, Recollection
-from src.services.rendering import render, system_values
-from src.services.speech_gate import gate
+from src.services.script import Scene, Script, write_script
 
 logger = get_logger(__name__)
 
@@ -30,35 +28,17 @@ _LAST_WORDS_S = 0.3  # what was played is still on its way to the phone
 _ENTER_S = 5.0  # entering takes 2 to 5 ms; past this the greeting is spoken all the same
 
 
-def write_script(call: Call, meta: AgentMeta, values: Mapping[str, str]) -> Script:
-    """The agent's words for this call; the knowledge base goes in as it stands."""
-    number = call.caller.number if call.caller else None
-    callers = call.dialled if call.direction is CallDirection.OUTBOUND else (number and number.e164)
-    dialled = (number and number.e164) if call.direction is CallDirection.OUTBOUND else call.dialled
-    system = system_values(
+def script(call: Call, meta: AgentMeta, values: Mapping[str, str]) -> Script:
+    """The agent's words for this call, as they stand now."""
+    scene = Scene(
         now=call.services.sources.clock.now(),
-        zone=meta.zone,
-        caller_number=callers or "",
-        called_number=dialled or "",
-        call_direction=call.direction.value,
-        agent_name=meta.name,
+        direction=call.direction,
+        person=call.caller.number if call.caller else None,
+        dialled=call.dialled,
+        language=call.language,
+        opening_note=call.opening_note,
     )
-    defaults = meta.variable_defaults
-    prompt = render(meta.prompt, values, defaults=defaults, system=system, keep_foreign=True)
-    spoken = render(
-        meta.greeting_for(call.language),
-        values,
-        defaults=defaults,
-        system=system,
-        keep_foreign=False,
-    )
-    greeting, removed = gate(spoken.text)
-    parts = [part for part in (prompt.text, meta.Context, call.opening_note) if part]
-    return Script(
-        instructions="\n\n".join(parts),
-        greeting=greeting.strip(),
-        missing=len(spoken.missing) + removed,
-    )
+    return write_script(meta, values, scene)
 
 
 def build_agent(
@@ -76,7 +56,7 @@ def build_agent(
 
     return VoiceAssistant(
         meta,
-        write_script(call, meta, values),
+        script(call, meta, values),
         mind=Thinker(call, meta, call.services.thinking),
         tools=[*handoff_tools(meta.handoff_agent_ids, hand_over), *language_tool(call, meta)],
         chat_ctx=chat_ctx,
@@ -125,8 +105,8 @@ def greet(call: Call, agent: VoiceAssistant) -> None:
     if call.conversation is not None and call.conversation.earlier:
         logger.info("conversation resumed", extra={"messages": len(call.conversation.earlier)})
         return
-    if agent.script.missing:
-        logger.info("greeting variables missing", extra={"count": agent.script.missing})
+    if missing := len(agent.script.missing) + agent.script.removed:
+        logger.info("greeting variables missing", extra={"count": missing})
     if call.session is not None and agent.script.greeting:
         _ = call.session.say(agent.script.greeting)
     if call.conversation is None or call.conversation.mode == "voice":
@@ -153,10 +133,10 @@ async def _join_late_memory(call: Call, memory: CallerMemory) -> None:
     agent = call.session.current_agent if call.session else None
     if not isinstance(agent, VoiceAssistant) or agent.meta.agent_id != recollection.meta.agent_id:
         return  # handed to another agent meanwhile: this memory was not looked up for it
-    script = write_script(call, recollection.meta, recollection.values)
-    if script.instructions != agent.instructions:
+    instructions = script(call, recollection.meta, recollection.values).instructions
+    if instructions != agent.instructions:
         # In place, not by a new agent: a swap would drop what the caller is saying at this moment.
-        await agent.update_instructions(script.instructions)
+        await agent.update_instructions(instructions)
         logger.info("late memory joined the call")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterable, Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from livekit import rtc
@@ -14,22 +13,13 @@ from typing_extensions import override
 from src.logs import get_logger
 from src.schemas.agent_meta_schema import AgentMeta
 from src.schemas.errors import AgentNotFoundError
+from src.services.script import Script
 from src.services.speech_gate import SpeechGate
 
 logger = get_logger(__name__)
 
 Handoff = Callable[[str, llm.ChatContext], Awaitable[Agent]]
 """Builds the agent (by id) that takes over a conversation."""
-
-
-@dataclass(frozen=True)
-class Script:
-    """What an agent says and knows, with every variable filled in."""
-
-    instructions: str
-    greeting: str
-    missing: int = 0
-    """Variables of the greeting that had neither value nor default."""
 
 
 class Mind(Protocol):

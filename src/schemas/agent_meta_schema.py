@@ -40,6 +40,9 @@ def _timezone(name: str) -> str:
     return name
 
 
+TimeZoneName = Annotated[str, AfterValidator(_timezone)]
+"""A zone of the IANA database."""
+
 _OPTIONAL_PREFIXES = ("history_context_", "variable_memory_", "analysis_schema")
 
 
@@ -57,7 +60,7 @@ class AgentMeta(BaseModel):
     """Liquid template; who the agent is and how it behaves."""
     Context: str = ""  # the name the product was asked for
     language: str = "en"
-    timezone: Annotated[str, AfterValidator(_timezone)] = "UTC"
+    timezone: TimeZoneName = "UTC"
     variable_defaults: dict[str, str] = Field(default_factory=dict)
     handoff_agent_ids: tuple[str, ...] = ()
     """Agents of the same owner that a caller may be handed to."""

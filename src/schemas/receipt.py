@@ -47,6 +47,11 @@ class FeatureReceipt(BaseModel):
     agent_ids: tuple[str, ...] = ()
     window_start: AwareDatetime | None = None
     refused: dict[RefusalReason, int] = Field(default_factory=dict)
+    refused_uids: dict[RefusalReason, tuple[str, ...]] = Field(
+        default_factory=dict, exclude=True, repr=False
+    )
+    """Which records were refused, newest first. Not stored: a record of another person is not this
+    call's to name."""
     took_ms: float = 0.0
 
 

@@ -7,6 +7,10 @@ from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
+from pydantic import ValidationError
+
+from src.schemas.agent_document import AgentDocument
+
 AGENT_FIELDS: Mapping[str, str] = MappingProxyType(
     {
         "agentId": "agent_id",
@@ -37,6 +41,7 @@ AGENT_FIELDS: Mapping[str, str] = MappingProxyType(
 )
 """Stored name → field of `AgentMeta`; `historyContext` is flattened besides."""
 
+_IDS = frozenset({"agentId", "ownerId"})
 _HISTORY = MappingProxyType(
     {
         "enabled": "history_context_enabled",
@@ -74,6 +79,32 @@ def build_agent_config(agent: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def read_agent(stored: Mapping[str, Any]) -> tuple[AgentDocument, tuple[str, ...]]:
+    """What a stored document says, and the names of the parts that cannot be used as they are.
+
+    In the place of such a part stands its default, as in a call. What else the document holds is
+    passed over.
+    """
+    values = _unflatten(build_agent_config(stored))
+    try:
+        return AgentDocument.model_validate(values), ()
+    except ValidationError as error:
+        places = [one["loc"] for one in error.errors()]
+    refused = tuple(dict.fromkeys(map(_refused_part, places)))
+    for part in refused:
+        match part:
+            case "historyContext.variableMemory":
+                values["historyContext"].pop("variableMemory")
+            case "historyContext":
+                history = values["historyContext"]
+                values["historyContext"] = {
+                    name: history[name] for name in ("variableMemory",) if name in history
+                }
+            case _:
+                values.pop(part)
+    return AgentDocument.model_validate(values), refused
+
+
 def unknown_fields(agent: Mapping[str, Any]) -> list[str]:
     """Names in the document that `build_agent_config` would ignore, with the path to each."""
     history = agent.get("historyContext")
@@ -90,6 +121,22 @@ def unknown_fields(agent: Mapping[str, Any]) -> list[str]:
         for name in part
         if name not in known
     ]
+
+
+def _refused_part(place: tuple[int | str, ...]) -> str:
+    inner = place[:2] == ("historyContext", "variableMemory")
+    return "historyContext.variableMemory" if inner else str(place[0])
+
+
+def _unflatten(config: Mapping[str, Any]) -> dict[str, Any]:
+    """The document that `config` was made of, without `agentId`, `ownerId` and what it left out."""
+
+    def part(names: Mapping[str, str]) -> dict[str, Any]:
+        return {name: config[field] for name, field in names.items() if field in config}
+
+    own = {name: value for name, value in part(AGENT_FIELDS).items() if name not in _IDS}
+    history = {**part(_HISTORY), "window": part(_WINDOW), "variableMemory": part(_VARIABLES)}
+    return {**own, "historyContext": history}
 
 
 def _part(document: object, name: str) -> object:

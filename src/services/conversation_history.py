@@ -10,7 +10,6 @@ Both only read. Nothing of what they find is written back to the earlier records
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -63,10 +62,11 @@ class Caller:
 
 @dataclass
 class _Sieve:
-    """Keeps the candidates that are the same person, once per contactUID, and counts the others."""
+    """Keeps the candidates that are the same person, once per contactUID, and notes the others."""
 
     caller: CallerNumber
-    refused: Counter[RefusalReason] = field(default_factory=Counter)
+    refused: dict[RefusalReason, tuple[str, ...]] = field(default_factory=dict)
+    """contactUIDs; no reason is without any."""
     _seen: set[str] = field(default_factory=set)
     _numbers: set[str] = field(default_factory=set)
 
@@ -83,16 +83,26 @@ class _Sieve:
         if len(self._numbers) > 1:
             # The caller's own number has no country, and the records are of people in two countries:
             # unsure whose memory it is, so none is used.
-            self.refused[RefusalReason.AMBIGUOUS] += len(taken)
+            self.refuse(RefusalReason.AMBIGUOUS, *(one.contact_uid for one in taken))
             return []
         return taken
 
+    def refuse(self, reason: RefusalReason, *contact_uids: str) -> None:
+        """Note that records are not used."""
+        if contact_uids:
+            self.refused[reason] = (*self.refused.get(reason, ()), *contact_uids)
+
+    def noted(self) -> dict[str, Any]:
+        """The fields of a receipt that tell of what was refused."""
+        counts = {reason: len(uids) for reason, uids in self.refused.items()}
+        return {"refused": counts, "refused_uids": dict(self.refused)}
+
     def _accepts(self, candidate: PastConversation | RememberedVariables) -> bool:
         if not same_person(self.caller, candidate.phone, candidate.original_phone):
-            self.refused[RefusalReason.DIFFERENT_NUMBER] += 1
+            self.refuse(RefusalReason.DIFFERENT_NUMBER, candidate.contact_uid)
             return False
         if candidate.contact_uid in self._seen:
-            self.refused[RefusalReason.DUPLICATE] += 1
+            self.refuse(RefusalReason.DUPLICATE, candidate.contact_uid)
             return False
         self._seen.add(candidate.contact_uid)
         number = caller_number(candidate.phone, candidate.original_phone, region=None).e164
@@ -147,8 +157,8 @@ async def resolve_history_block(
     sieve = _Sieve(caller.number)
     async with aclosing(sources.contacts.conversations(query)) as candidates:
         found = await sieve.take(candidates)
-    taken = found[: meta.history_context_max]
-    sieve.refused[RefusalReason.BEYOND_MAXIMUM] += len(found) - len(taken)
+    taken, beyond = found[: meta.history_context_max], found[meta.history_context_max :]
+    sieve.refuse(RefusalReason.BEYOND_MAXIMUM, *(one.contact_uid for one in beyond))
     block = format_block(
         taken[::-1],
         zone=meta.zone,
@@ -156,12 +166,12 @@ async def resolve_history_block(
         max_tokens=sources.max_block_tokens,
         count=sources.count_tokens,
     )
-    sieve.refused[RefusalReason.BEYOND_TOKENS] += block.dropped
+    sieve.refuse(RefusalReason.BEYOND_TOKENS, *block.dropped[::-1])
     return block.text, receipt.model_copy(
         update={
             "outcome": MemoryOutcome.APPLIED if block.used else MemoryOutcome.NOTHING_FOUND,
             "contact_uids": block.used,
-            "refused": dict(+sieve.refused),
+            **sieve.noted(),
             "took_ms": _ms_since(began, sources.clock),
         }
     )
@@ -186,7 +196,7 @@ async def resolve_remembered_variables(
         outcome=MemoryOutcome.APPLIED if variables else MemoryOutcome.NOTHING_FOUND,
         contact_uids=(found[0].contact_uid,) if found else (),
         agent_ids=tuple(sorted(agents)),
-        refused=dict(+sieve.refused),
+        **sieve.noted(),
         took_ms=_ms_since(began, sources.clock),
     )
 

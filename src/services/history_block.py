@@ -54,8 +54,8 @@ class Block:
     """Empty if there is nothing to tell."""
     used: tuple[str, ...]
     """contactUIDs of the conversations in the text, oldest first."""
-    dropped: int
-    """Conversations that the token limit left no room for."""
+    dropped: tuple[str, ...]
+    """contactUIDs of those that the token limit left no room for, oldest first."""
 
 
 def format_block(
@@ -92,8 +92,8 @@ def format_block(
     if entries and not lines:
         lines = _shortened(*entries[-1][1:], max_tokens=max_tokens, count=count)
     first = len(entries) - len(lines)
-    used = tuple(contact_uid for contact_uid, _, _ in entries[first:])
-    return Block(_text(lines) if lines else "", used, dropped=first)
+    uids = tuple(contact_uid for contact_uid, _, _ in entries)
+    return Block(_text(lines) if lines else "", uids[first:], dropped=uids[:first])
 
 
 def append_block(context: str, block: str) -> str:

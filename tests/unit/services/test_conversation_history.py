@@ -366,3 +366,17 @@ def test_the_agent_set_is_the_agent_and_its_links_without_blanks() -> None:
 def test_the_last_ten_digits_identify_and_short_numbers_do_not() -> None:
     assert _phone_last10("+1 (555) 123-4567") == "5551234567"
     assert _phone_last10("12345") is None
+
+
+async def test_who_was_refused_is_told_to_the_asker_and_not_stored() -> None:
+    found = sources(
+        record("stranger", phone="+915551234567"),
+        *(record(f"r{i}", callStartedAt=at(days=i + 1)) for i in range(3)),
+    )
+    _, receipt = await resolve_history_block(agent(history_context_max=1), caller(), found)
+    assert receipt.refused_uids == {
+        RefusalReason.DIFFERENT_NUMBER: ("stranger",),
+        RefusalReason.BEYOND_MAXIMUM: ("r1", "r2"),
+    }
+    assert "refused_uids" not in receipt.model_dump()
+    assert "stranger" not in receipt.model_dump_json()

@@ -63,7 +63,7 @@ def test_the_block_lists_the_calls_oldest_first_in_the_agents_time() -> None:
             "- 2026-11-23 16:35 (outbound, 3 hours ago): Ordered tea."
         ),
         used=("a", "b"),
-        dropped=0,
+        dropped=(),
     )
 
 
@@ -86,8 +86,8 @@ def test_a_call_was_as_long_ago_as_people_would_say(ago: timedelta, words_for_it
 
 
 def test_no_conversations_make_no_block() -> None:
-    assert block() == Block("", (), 0)
-    assert block(past("a", " \n"), past("b", "###")) == Block("", (), 0)
+    assert block() == Block("", (), ())
+    assert block(past("a", " \n"), past("b", "###")) == Block("", (), ())
 
 
 def test_a_direction_is_not_trusted_either() -> None:
@@ -99,22 +99,22 @@ def test_the_oldest_calls_give_way_to_the_limit() -> None:
     per_line = words("- 2026-11-02 14:05 (inbound, 3 weeks ago): one two three four")
 
     done = block(*calls, max_tokens=FIXED_TOKENS + 2 * per_line)
-    assert (done.used, done.dropped) == (("b", "c"), 1)
+    assert (done.used, done.dropped) == (("b", "c"), ("a",))
 
     done = block(*calls, max_tokens=FIXED_TOKENS + 3 * per_line - 1)
-    assert (done.used, done.dropped) == (("b", "c"), 1)
+    assert (done.used, done.dropped) == (("b", "c"), ("a",))
 
 
 def test_the_newest_call_is_cut_rather_than_left_out() -> None:
     calls = [past("a", "Short."), past("b", "It was asked. It was told. " * 20)]
     done = block(*calls, max_tokens=FIXED_TOKENS + 14)
-    assert (done.used, done.dropped) == (("b",), 1)
+    assert (done.used, done.dropped) == (("b",), ("a",))
     assert done.text.splitlines()[2].endswith("ago): It was asked. It was told.…")
     assert words(done.text) <= FIXED_TOKENS + 14
 
 
 def test_a_limit_without_room_for_a_word_makes_no_block() -> None:
-    assert block(past("a", "Asked."), max_tokens=FIXED_TOKENS) == Block("", (), 1)
+    assert block(past("a", "Asked."), max_tokens=FIXED_TOKENS) == Block("", (), ("a",))
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_a_block_keeps_its_shape_and_its_limit(summaries: list[str], max_tokens:
     assert len(lines) == (2 + len(done.used) if done.used else 0)
     assert lines[:1] in ([], [HEADING])
     assert not any(line.startswith("#") for line in lines[1:])
-    assert [*done.used] == telling[done.dropped :]
+    assert [*done.dropped, *done.used] == telling
 
 
 @given(SUMMARIES)
