@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from fastapi import Depends, Header, Path, Request
@@ -49,17 +50,18 @@ async def require_session(
         )
 
 
-def session_tenant(scope: Scope) -> type[Tenant]:
-    """Annotation of a tenant who may reach the session that the path names."""
+def session_tenant(scope: Scope) -> Callable[..., Awaitable[Tenant]]:
+    """A dependency: the tenant who may reach the session that the path names."""
     gate = session_gate(scope)
 
     async def check(
         request: Request,
         session_id: SessionId,
-        tenant: Annotated[Tenant, Depends(gate)],
         secret: SessionSecret = None,
+        # As a default: an annotation is read as text, and would not find the gate.
+        tenant: Tenant = Depends(gate),  # noqa: B008
     ) -> Tenant:
         await require_session(request, tenant, session_id, secret)
         return tenant
 
-    return Annotated[Tenant, Depends(check)]  # type: ignore[return-value]
+    return check
