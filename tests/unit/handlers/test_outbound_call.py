@@ -75,7 +75,7 @@ async def world() -> AsyncIterator[World]:
         sources=MemorySources(
             contacts=contacts,
             clock=clock,
-            count_tokens=lambda text: len(text),
+            count_tokens=lambda text: len(text.split()),
             max_block_tokens=100,
         ),
         telephony=lambda _: telephony,
