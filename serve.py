@@ -8,7 +8,7 @@ import uvicorn
 
 from src.api.app import create_app
 from src.bootstrap_api import build_api
-from src.logs import allow_pii
+from src.logs import JsonLines, allow_pii
 from src.services.phone_numbers import load_numbering_plans
 from src.settings import Settings
 
@@ -19,7 +19,8 @@ def main() -> None:
     """Set up the process and serve."""
     settings = Settings()
     allow_pii(allow=settings.log_pii)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    logging.basicConfig(level=logging.INFO)
+    logging.getLogger().handlers[0].setFormatter(JsonLines())
     load_numbering_plans()
     api = build_api(settings)
     uvicorn.run(

@@ -6,9 +6,11 @@ record before any handler (LiveKit's own JSON formatter included) can print them
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import traceback
+from datetime import UTC, datetime
 
 from typing_extensions import override
 
@@ -16,6 +18,8 @@ PII_PREFIXES = ("pii.", "lk.pii.")
 """Ours, and LiveKit's own."""
 _NAMED_AFTER_NUMBERS = ("participant", "room")
 """Fields of LiveKit's records that hold names it makes from phone numbers, such as `sip_+15551234567`."""
+_OWN_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+"""What every record has."""
 _NUMBER = re.compile(r"\+?\d{7,}")
 
 
@@ -59,6 +63,24 @@ def trace_of(error: BaseException) -> str:
     """Where an unexpected error was raised, without its message: that may quote a caller."""
     frames = "".join(traceback.format_tb(error.__traceback__))
     return f"{frames}{type(error).__module__}.{type(error).__qualname__}"
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object per record, with its `extra` fields."""
+
+    @override
+    def format(self, record: logging.LogRecord) -> str:
+        """The line."""
+        fields = {
+            "timestamp": datetime.fromtimestamp(record.created, UTC).isoformat(),
+            "level": record.levelname,
+            "name": record.name,
+            "message": record.getMessage(),
+            **{name: value for name, value in vars(record).items() if name not in _OWN_FIELDS},
+        }
+        if record.exc_info:
+            fields["trace"] = self.formatException(record.exc_info)
+        return json.dumps(fields, default=str, ensure_ascii=False)
 
 
 def allow_pii(*, allow: bool) -> None:

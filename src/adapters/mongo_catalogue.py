@@ -103,19 +103,32 @@ class MongoCatalogue(Catalogue):
 
     @override
     async def put_agents(self, agents: Sequence[Mapping[str, Any]]) -> None:
+        now = self._clock.now()
+        dates = {"createdAt": now, "updatedAt": now, "version": 1}
         await _write(
             self._mongo.agents,
-            [ReplaceOne({"agentId": one["agentId"]}, dict(one), upsert=True) for one in agents],
+            [
+                ReplaceOne({"agentId": one["agentId"]}, {**dates, **one}, upsert=True)
+                for one in agents
+            ],
         )
 
     @override
     async def bind_numbers(self, bindings: Sequence[NumberBinding]) -> None:
+        now = self._clock.now()
         await _write(
             self._mongo.phone_numbers,
             [
                 UpdateOne(
                     {"number": one.number},
-                    {"$set": {"agentId": one.agent_id, "ownerId": one.owner_id}},
+                    {
+                        "$set": {
+                            "agentId": one.agent_id,
+                            "ownerId": one.owner_id,
+                            "updatedAt": now,
+                        },
+                        "$setOnInsert": {"createdAt": now},
+                    },
                     upsert=True,
                 )
                 for one in bindings
@@ -139,13 +152,23 @@ class MongoCatalogue(Catalogue):
 
     @override
     async def backfill(self) -> int:
+        changed = await self._date()
         owners = await self._owners()
-        changed = 0
         async for batch in self._incomplete():
             fields = [(one["_id"], missing_fields(one, owners)) for one in batch]
             updates = [UpdateOne({"_id": key}, {"$set": new}) for key, new in fields if new]
             await _write(self._mongo.contacts, updates)
             changed += len(updates)
+        return changed
+
+    async def _date(self) -> int:
+        """Give older agents and numbers a date, without which no list of them has a place for them."""
+        dates = {"createdAt": self._clock.now(), "version": 1}
+        changed = 0
+        with store_errors():
+            for collection in (self._mongo.agents, self._mongo.phone_numbers):
+                result = await collection.update_many({"createdAt": None}, {"$set": dates})
+                changed += result.modified_count
         return changed
 
     async def _owners(self) -> dict[str, str]:

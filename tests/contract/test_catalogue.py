@@ -18,9 +18,11 @@ from src.adapters.mongo import Mongo
 from src.adapters.mongo_call_records import MongoCallRecords
 from src.adapters.mongo_catalogue import MongoCatalogue
 from src.adapters.mongo_contact_history import MongoContactHistory
+from src.adapters.mongo_owned import MongoOwnedStore
 from src.adapters.mongo_summary_queue import MongoSummaryQueue
 from src.schemas.contact import ContactStatus, SummaryStatus
 from src.schemas.seed import NumberBinding, PastContact
+from src.services.owned import Resource
 from tests.contract.documents import NOON, PHONE, ago, call_end, new_contact, past_call, query
 from tests.fakes.clock import FakeClock
 
@@ -139,9 +141,12 @@ async def test_seeded_documents_are_replaced_and_not_doubled(
         )
         await catalogue.put_contacts([PastContact(contact=contact, summary=f"{name} spoke.")])
     assert [one["name"] async for one in mongo.agents.find()] == ["Nora"]
-    assert [one async for one in mongo.phone_numbers.find({}, {"_id": 0})] == [
-        {"number": PHONE, "agentId": "reception", "ownerId": "acme"}
-    ]
+    (binding,) = [one async for one in mongo.phone_numbers.find({}, {"_id": 0})]
+    assert (binding["number"], binding["agentId"], binding["ownerId"]) == (
+        PHONE,
+        "reception",
+        "acme",
+    )
     document = await stored(mongo, "past")
     assert document["conversation_summary"] == "Nora spoke."
     assert (document["callStartedAt"], document["createdAt"]) == (ago(days=3), NOON)
@@ -201,3 +206,18 @@ async def index_used(mongo: Mongo, command: dict[str, Any]) -> str:
     while "inputStage" in stage:
         stage = stage["inputStage"]
     return str(stage.get("indexName", stage["stage"]))
+
+
+async def test_agents_and_numbers_have_the_dates_that_lists_need(
+    catalogue: MongoCatalogue, mongo: Mongo
+) -> None:
+    await mongo.agents.insert_one({"agentId": "old", "ownerId": "acme"})
+    await catalogue.put_agents([{"agentId": "reception", "ownerId": "acme"}])
+    binding = NumberBinding(number="+15105550100", agentId="reception", owner_id="acme")
+    await catalogue.bind_numbers([binding])
+    assert await catalogue.backfill() == 1
+    assert await catalogue.backfill() == 0
+    owned = MongoOwnedStore(mongo)
+    listed = await owned.of("acme", Resource.AGENTS).page()
+    assert {(one["agentId"], one["version"]) for one in listed} == {("old", 1), ("reception", 1)}
+    assert len(await owned.of("acme", Resource.PHONE_NUMBERS).page()) == 1

@@ -1,10 +1,12 @@
 """Logs keep callers' data out."""
 
+import json
 import logging
+import sys
 
 import pytest
 
-from src.logs import PiiFilter, allow_pii, get_logger, guard_livekit_logs, trace_of
+from src.logs import JsonLines, PiiFilter, allow_pii, get_logger, guard_livekit_logs, trace_of
 
 
 def test_pii_fields_are_removed_and_others_stay(caplog: pytest.LogCaptureFixture) -> None:
@@ -49,3 +51,21 @@ def test_livekits_records_are_stripped_too(caplog: pytest.LogCaptureFixture) -> 
 
 def test_loggers_follow_the_level_of_the_root() -> None:
     assert get_logger("src.test").level == logging.NOTSET
+
+
+def test_a_line_is_one_json_object_with_its_fields(caplog: pytest.LogCaptureFixture) -> None:
+    get_logger("src.test").warning("served\n%s", "twice", extra={"route": "/a", "pii.to": "+1555"})
+    (record,) = caplog.records
+    line = JsonLines().format(record)
+    assert "\n" not in line
+    fields = json.loads(line)
+    assert (fields["message"], fields["route"]) == ("served\ntwice", "/a")
+    assert set(fields) == {"timestamp", "level", "name", "message", "route"}
+
+
+def test_a_line_has_the_trace_of_what_a_library_logged() -> None:
+    try:
+        int("x")
+    except ValueError:
+        record = logging.makeLogRecord({"msg": "m", "exc_info": sys.exc_info()})
+    assert "ValueError" in json.loads(JsonLines().format(record))["trace"]
