@@ -24,7 +24,7 @@ def main() -> None:
     load_numbering_plans()
     api = build_api(settings)
     uvicorn.run(
-        create_app(api.services, on_close=api.aclose),
+        create_app(api.services, running=api.running),
         host=settings.api_host,
         port=settings.api_port,
         # Only these may say whom they speak for.

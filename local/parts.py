@@ -214,7 +214,7 @@ PARTS: tuple[Part, ...] = (
     Part(
         name="api",
         command=lambda _: _python("serve.py"),
-        needs=("livekit", "seed"),
+        needs=("livekit", "provision", "seed"),
         ready=lambda stack: health.http_ok(f"{stack.api_url}/healthz"),
         stop_wait_s=8,
     ),

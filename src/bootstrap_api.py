@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from src.adapters.livekit_dispatch import LiveKitDispatcher
@@ -24,7 +26,10 @@ from src.bootstrap_memory import (
     build_stores,
 )
 from src.bootstrap_webhooks import build_webhooks
+from src.logs import get_logger
+from src.schemas.errors import FamiliarError
 from src.services.api_keys import ApiKeys
+from src.services.background import Background
 from src.services.call_records_view import CallRecordsView
 from src.services.lexicons import load_lexicons
 from src.services.memory_access import MemoryAccess
@@ -34,6 +39,8 @@ from src.services.phone_number_bindings import PhoneNumberBindings
 from src.services.unified_memory import UnifiedMemoryService
 from src.services.web_sessions import WebSessions
 from src.settings import Settings
+
+logger = get_logger(__name__)
 
 _REDIS_S = 2.0
 """An API call can wait longer for Redis than somebody on the line."""
@@ -45,8 +52,27 @@ class Api:
 
     base: Foundation
     livekit: LiveKitServer
+    numbers: LiveKitNumbers
     memory: UnifiedMemoryService
     services: ApiServices
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Bring the media server's numbers up to date, serve, close."""
+        background = Background()
+        _ = background.spawn(self._reconcile(), name="reconcile-numbers")
+        try:
+            yield
+        finally:
+            await background.aclose()
+            await self.aclose()
+
+    async def _reconcile(self) -> None:
+        # A media server that lost its store, or was away when a number was bound, does not know it.
+        try:
+            await self.numbers.reconcile()
+        except FamiliarError as error:
+            logger.warning("numbers not brought up to date", extra={"code": error.code})
 
     async def aclose(self) -> None:
         """Close every connection."""
@@ -66,6 +92,7 @@ def build_api(settings: Settings) -> Api:
         api_secret=settings.livekit_api_secret.get_secret_value(),
     )
     dispatcher = LiveKitDispatcher(livekit)
+    numbers = LiveKitNumbers(livekit, MongoBoundNumbers(base.mongo))
     stores = build_stores(base)
     memory = build_memory(base, stores, build_redactor(load_lexicons(settings.data_dir).terms))
     webhooks = build_webhooks(base)
@@ -83,11 +110,7 @@ def build_api(settings: Settings) -> Api:
             clock=clock,
         ),
         records=CallRecordsView(owned=owned, archive=stores.archive),
-        numbers=PhoneNumberBindings(
-            owned=owned,
-            provisioning=LiveKitNumbers(livekit, MongoBoundNumbers(base.mongo)),
-            clock=clock,
-        ),
+        numbers=PhoneNumberBindings(owned=owned, provisioning=numbers, clock=clock),
         sessions=WebSessions(
             owned=owned,
             tokens=LiveKitTokens(
@@ -106,7 +129,7 @@ def build_api(settings: Settings) -> Api:
             "livekit": livekit.ping,
         },
     )
-    return Api(base, livekit, memory, services)
+    return Api(base, livekit, numbers, memory, services)
 
 
 def build_keys(base: Foundation, owned: OwnedStore) -> ApiKeys:

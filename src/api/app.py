@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import Any
 
 from fastapi import APIRouter, FastAPI
@@ -51,9 +51,9 @@ def create_app(
     services: ApiServices,
     *,
     routers: Sequence[APIRouter] = ROUTERS,
-    on_close: Callable[[], Awaitable[None]] | None = None,
+    running: Callable[[], AbstractAsyncContextManager[None]] = nullcontext,
 ) -> FastAPI:
-    """The application. Does no I/O.
+    """The application. Does no I/O; `running` surrounds its life.
 
     Raises:
         RuntimeError: a route below `/api` has no gate.
@@ -61,9 +61,8 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        yield
-        if on_close is not None:
-            await on_close()
+        async with running():
+            yield
 
     app = _Api(
         title="Familiar",
