@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+from redis.asyncio import Redis
+
 from src.adapters.livekit_dispatch import LiveKitDispatcher
 from src.adapters.livekit_numbers import LiveKitNumbers
 from src.adapters.livekit_server import LiveKitServer
@@ -54,6 +56,7 @@ class Api:
     livekit: LiveKitServer
     numbers: LiveKitNumbers
     memory: UnifiedMemoryService
+    redis: Redis
     services: ApiServices
 
     @asynccontextmanager
@@ -78,6 +81,7 @@ class Api:
         """Close every connection."""
         await self.memory.aclose()
         await self.livekit.aclose()
+        await self.redis.aclose()
         await self.base.aclose()
 
 
@@ -129,7 +133,7 @@ def build_api(settings: Settings) -> Api:
             "livekit": livekit.ping,
         },
     )
-    return Api(base, livekit, numbers, memory, services)
+    return Api(base, livekit, numbers, memory, redis, services)
 
 
 def build_keys(base: Foundation, owned: OwnedStore) -> ApiKeys:

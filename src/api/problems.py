@@ -10,9 +10,11 @@ from fastapi import FastAPI, Request
 from fastapi.encoders import jsonable_encoder
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute, iter_route_contexts
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
+from starlette.routing import Match
 
 from src.logs import get_logger, trace_of
 from src.schemas.errors import (
@@ -181,7 +183,17 @@ async def _invalid_request(request: Request, error: Exception) -> Response:
 
 async def _http_error(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101 - as above
-    return problem(request, error.status_code, error.detail, headers=error.headers)
+    headers = {"Allow": _methods(request)} if error.status_code == 405 else error.headers
+    return problem(request, error.status_code, error.detail, headers=headers)
+
+
+def _methods(request: Request) -> str:
+    """Every method that the path takes; the router itself names those of the first route that fits."""
+    found: set[str] = set()
+    for route in (one.original_route for one in iter_route_contexts(request.app.routes)):
+        if isinstance(route, APIRoute) and route.matches(request.scope)[0] is not Match.NONE:
+            found |= route.methods
+    return ", ".join(sorted(found))
 
 
 def unforeseen(request: Request) -> JSONResponse:

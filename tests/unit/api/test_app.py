@@ -186,7 +186,9 @@ async def test_an_error_that_is_no_answer_is_our_fault(client: httpx.AsyncClient
 
 async def test_what_is_no_request_of_ours_is_a_problem_too(client: httpx.AsyncClient) -> None:
     problem_of(await client.get("/api/v2/nothing"), 404)
-    problem_of(await client.delete("/api/v2/things"), 405)
+    wrong = await client.delete("/api/v2/things")
+    assert problem_of(wrong, 405)["code"] == "method_not_allowed"
+    assert wrong.headers["allow"] == "GET, POST"
     text = {"Content-Type": "text/plain"}
     problem_of(await client.post("/api/v2/things", content="{}", headers=text), 415)
     json = {"Content-Type": "application/json"}
