@@ -74,9 +74,9 @@ def create_app(
     )
     app.state.services = services
     app.state.metrics = Metrics()
-    app.add_middleware(PageCors)
     # Not by FastAPI's own limit, whose answer is plain text.
     app.add_middleware(RequestGate, metrics=app.state.metrics, max_body_bytes=MAX_BODY_BYTES)
+    app.add_middleware(PageCors)  # the last is the first that a request passes
     problems.install(app)
     app.include_router(health.router)
     for router in routers:

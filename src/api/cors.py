@@ -13,8 +13,8 @@ _FOR_PAGES = f"{PREFIX}/sessions"
 class PageCors:
     """Lets browsers ask what is below `/sessions`, with a key and without cookies.
 
-    The origin is checked with the key, which a preflight does not carry; what is not for pages is left
-    to the browser's own rule.
+    It stands before everything else, so that a page can read every refusal. The origin is checked with
+    the key, which a preflight does not carry; what is not for pages is left to the browser's own rule.
     """
 
     def __init__(self, app: ASGIApp) -> None:

@@ -26,7 +26,7 @@ HEADER = "Idempotency-Key"
 KEPT_S = 24 * 3600
 RESERVED_S = 120
 """For the first request to be answered; after that it counts as lost."""
-_KEPT_HEADERS = ("content-type", "location", "etag")
+_KEPT_HEADERS = ("content-type", "location", "etag", "set-cookie")
 _SHAPE = re.compile(r"[\x21-\x7e]{1,255}")
 _PENDING = "pending"
 

@@ -9,13 +9,15 @@ from collections.abc import Sequence
 from typing import Annotated, Generic, TypeVar
 
 from fastapi import Query
-from pydantic import AwareDatetime, BaseModel, Field, TypeAdapter
+from pydantic import BaseModel, Field, TypeAdapter
 
 from src.api.problems import ApiError
+from src.schemas.instants import Instant
+from src.schemas.text import Text
 from src.services.owned import Position
 
 T = TypeVar("T")
-_POSITION = TypeAdapter(tuple[AwareDatetime, str])
+_POSITION = TypeAdapter(tuple[Instant, Text])
 
 Limit = Annotated[int, Query(ge=1, le=200, description="Items on one page.")]
 Cursor = Annotated[

@@ -9,8 +9,9 @@ from fastapi import Depends, Header, Path, Request
 
 from src.api.tenant import Requires, Tenant, services_of
 from src.schemas.api_keys import Scope
+from src.schemas.text import Text
 
-SessionId = Annotated[str, Path(min_length=1, max_length=200)]
+SessionId = Annotated[Text, Path(min_length=1, max_length=200)]
 SessionSecret = Annotated[
     str | None,
     Header(
@@ -46,7 +47,11 @@ async def require_session(
     """
     if tenant.is_page:
         await services_of(request).sessions.authorise(
-            tenant.owner_id, session_id, secret_of(request, secret, session_id), trusted=False
+            tenant.owner_id,
+            session_id,
+            secret_of(request, secret, session_id),
+            trusted=False,
+            agent_id=tenant.key.agent_id,
         )
 
 

@@ -87,7 +87,7 @@ class Requires:
     def _check_page(self, request: Request, key: ApiKey) -> None:
         if not self.pages:
             raise ApiError(403, "a publishable key does not allow this", code="scope_missing")
-        if request.headers.get("origin") not in key.allowed_origins:
+        if _origin_of(request) not in key.allowed_origins:
             raise ApiError(403, "the key is not for this origin", code="origin_refused")
 
     async def _limit(self, services: ApiServices, name: str, rate: Rate) -> None:
@@ -99,6 +99,14 @@ class Requires:
 def address_of(request: Request) -> str:
     """The other end's address; behind a trusted proxy, the one that it names (see `serve.py`)."""
     return request.client.host if request.client else "unknown"
+
+
+def _origin_of(request: Request) -> str | None:
+    """The origin of the page that asks; browsers do not name it where a page reads from its own site."""
+    given, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
+    if given is None and site == "same-origin":
+        return f"{request.scope['scheme']}://{request.headers.get('host')}"
+    return given
 
 
 def gate_of(route: APIRoute) -> Requires | None:

@@ -12,6 +12,8 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from src.schemas.contact import CallDirection, ContactStatus
+from src.schemas.instants import Instant
+from src.schemas.json_values import JsonObject
 from src.schemas.receipt import MemoryOutcome
 
 
@@ -30,9 +32,9 @@ class CallRecordFilter(BaseModel):
     direction: CallDirection | None = None
     status: ContactStatus | None = None
     campaign_id: str | None = None
-    since: AwareDatetime | None = None
+    since: Instant | None = None
     """Calls that started then or later."""
-    until: AwareDatetime | None = None
+    until: Instant | None = None
     """Calls that started before."""
 
 
@@ -121,7 +123,7 @@ class CallRecordDetail(CallRecordSummary):
     )
     language: str | None = None
     transcript: tuple[TurnView, ...] = ()
-    analysis: dict[str, Any] | None = None
+    analysis: JsonObject | None = None
     memory_receipt: MemoryReceiptView | None = None
     handoff_receipts: tuple[MemoryReceiptView, ...] = ()
     degradations: tuple[str, ...] = Field(default=(), description="What the caller did without.")

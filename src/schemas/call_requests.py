@@ -8,13 +8,14 @@ from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from src.schemas.contact import ContactStatus
+from src.schemas.text import Text
 
 MAX_VARIABLES_BYTES = 16_384
 """All names and values together in UTF-8: they travel in the job's metadata, which LiveKit holds in
 memory for every job."""
 
-_Name = Annotated[str, Field(min_length=1, max_length=100)]
-_Value = Annotated[str, Field(max_length=2000)]
+_Name = Annotated[Text, Field(min_length=1, max_length=100)]
+_Value = Annotated[Text, Field(max_length=2000)]
 
 
 def _bounded(variables: dict[str, str]) -> dict[str, str]:
@@ -34,7 +35,7 @@ DynamicVariables = Annotated[
     AfterValidator(_bounded),
 ]
 _STATUSES = "One of: " + ", ".join(ContactStatus) + "; older records may have others."
-ResourceId = Annotated[str, Field(min_length=1, max_length=200)]
+ResourceId = Annotated[Text, Field(min_length=1, max_length=200)]
 
 
 class CallRequest(BaseModel):
@@ -45,7 +46,7 @@ class CallRequest(BaseModel):
     )
 
     agent_id: ResourceId = Field(description="One of your agents.", examples=["reception"])
-    phone: str = Field(
+    phone: Text = Field(
         min_length=1,
         max_length=64,
         description="Whom to call: E.164, or national if a `defaultRegion` is set.",

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from src.schemas.json_values import JsonObject
 from src.schemas.memory import (
     ConversationContext,
     DeletionReceipt,
@@ -97,6 +98,8 @@ class LanguageRequest(_Wire):
 class MemorySettingsView(_Wire):
     """A person's choices; absent ones take their defaults."""
 
+    model_config = ConfigDict(strict=True)
+
     enabled: bool = True
     retention_days: int = Field(default=30, ge=1, le=3650)
     cross_session: bool = True
@@ -118,9 +121,9 @@ class MemorySettingsView(_Wire):
 class ExportView(_Wire):
     """Everything kept of a person."""
 
-    memory: dict[str, Any]
+    memory: JsonObject
     """Conversations, settings and preferences."""
-    calls: list[dict[str, Any]]
+    calls: list[JsonObject]
     """Records of calls with them."""
 
 

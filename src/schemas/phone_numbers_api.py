@@ -8,6 +8,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from src.schemas.call_requests import ResourceId
+from src.schemas.text import Text
 
 
 class PhoneNumberRequest(BaseModel):
@@ -17,14 +18,14 @@ class PhoneNumberRequest(BaseModel):
         frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True
     )
 
-    number: str = Field(
+    number: Text = Field(
         min_length=1,
         max_length=64,
         description="E.164, or national if a `defaultRegion` is set.",
         examples=["+15105550100"],
     )
     agent_id: ResourceId = Field(description="One of your agents.", examples=["reception"])
-    label: str | None = Field(default=None, max_length=200, examples=["Front desk"])
+    label: Text | None = Field(default=None, max_length=200, examples=["Front desk"])
 
 
 class PhoneNumberView(BaseModel):

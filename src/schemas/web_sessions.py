@@ -8,6 +8,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from src.schemas.call_requests import DynamicVariables, ResourceId
+from src.schemas.text import Text
 
 SessionMode = Literal["voice", "text"]
 
@@ -51,7 +52,7 @@ class JoinRequest(BaseModel):
         frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True
     )
 
-    secret: str | None = Field(
+    secret: Text | None = Field(
         default=None,
         min_length=1,
         max_length=200,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
-from src.schemas.errors import FieldProblem, InvalidInputError, NotFoundError
+from src.schemas.errors import NotFoundError
 from src.schemas.events import Event, EventType
 from src.schemas.memory import (
     ConversationContext,
@@ -15,43 +15,17 @@ from src.schemas.memory import (
     MemorySettings,
     Mode,
 )
+from src.services.contact_fields import text
 from src.services.identity import memory_user_id
 from src.services.owned import Document, OwnedStore, Resource
-from src.services.phone_numbers import caller_number
+from src.services.person_documents import Person, PersonDocuments, person
 from src.services.unified_memory import UnifiedMemoryService
 from src.services.webhook_ports import EventSink
 
 T = TypeVar("T")
 
+_WEB_SESSIONS = "web_sessions"
 _SHOWN = 50
-_EXPORTED_CALLS = 1000
-_EXPORTED_FIELDS = (
-    "contactUID",
-    "AgentID",
-    "callDirection",
-    "status",
-    "phone",
-    "originalPhone",
-    "dynamicVariables",
-    "conversation_summary",
-    "conversation_summary_en",
-    "analysis",
-    "transcript",
-    "callStartedAt",
-    "callEndedAt",
-)
-
-
-@dataclass(frozen=True)
-class Person:
-    """Somebody an owner's agents remember."""
-
-    owner_id: str
-    user_id: str
-    """The pseudonym that memory knows them by."""
-    e164: str | None = None
-    given_id: str | None = None
-    """The owner's own id of them."""
 
 
 class MemoryAccess:
@@ -63,6 +37,7 @@ class MemoryAccess:
         self._memory = memory
         self._store = store
         self._events = events
+        self._documents = PersonDocuments(store)
 
     async def session(self, owner_id: str, session_id: str) -> ConversationContext:
         """The session as memory knows it.
@@ -71,10 +46,8 @@ class MemoryAccess:
             NotFoundError: the owner has no such session.
             ContactStoreError: the store failed.
         """
-        await self._person_of(owner_id, session_id)
-        return await self._briefly(
-            session_id, lambda: self._memory.get_context(session_id, max_messages=_SHOWN)
-        )
+        who = await self._person_of(owner_id, session_id)
+        return await self._briefly(session_id, lambda: self._context(who, session_id))
 
     async def events(self, owner_id: str, session_id: str) -> Sequence[Mapping[str, Any]]:
         """What happened in the session besides messages.
@@ -98,7 +71,10 @@ class MemoryAccess:
             if context.mode != mode:
                 await self._memory.handle_mode_switch(session_id, context.mode, mode)
 
-        return await self._changed(owner_id, session_id, switch)
+        changed = await self._changed(owner_id, session_id, switch)
+        # What the next visit begins in, unless it asks for something else.
+        await self._store.of(owner_id, Resource.SESSIONS).update(session_id, {"mode": mode})
+        return changed
 
     async def choose_language(
         self, owner_id: str, session_id: str, language: str
@@ -155,16 +131,7 @@ class MemoryAccess:
         """
         who = person(owner_id, person_id)
         memory = await self._memory.export(who.user_id)
-        contacts = self._store.of(owner_id, Resource.CONTACTS)
-        wheres: list[dict[str, Any]] = [{"userId": who.user_id}]
-        if who.e164 is not None:
-            wheres.append({"phone": who.e164})
-        calls: dict[str, Document] = {}
-        for where in wheres:
-            for one in await contacts.page(
-                where=where, limit=_EXPORTED_CALLS, fields=_EXPORTED_FIELDS
-            ):
-                calls[str(one["contactUID"])] = one
+        calls = {str(one["contactUID"]): one async for one in self._documents.calls(who)}
         return memory, list(calls.values())
 
     async def delete(
@@ -183,38 +150,16 @@ class MemoryAccess:
         receipt = await self._memory.delete_user_memory(
             who.user_id, scope, session_id, caller=(who.owner_id, who.e164)
         )
-        invitations = await self._close_sessions(who, scope, session_id)
-        receipt = replace(receipt, surfaces={**receipt.surfaces, "web_sessions": invitations})
-        await self._events.publish(
-            Event(
-                id=f"{receipt.id}:{EventType.MEMORY_DELETED}",
-                type=EventType.MEMORY_DELETED,
-                owner_id=who.owner_id,
-                at=receipt.at,
-                data={
-                    "receiptId": receipt.id,
-                    "scope": scope,
-                    "complete": receipt.complete,
-                    "surfaces": dict(receipt.surfaces),
-                },
-            )
-        )
+        sessions = await self._documents.web_sessions(who, scope, session_id)
+        if session_id is not None and sessions and not receipt.complete:
+            # By its record the same request finds the session again.
+            sessions, receipt = [], replace(receipt, failed=(*receipt.failed, _WEB_SESSIONS))
+        receipt = replace(receipt, surfaces={**receipt.surfaces, _WEB_SESSIONS: len(sessions)})
+        # Before the records go: when one of the two fails, the same request does both.
+        await self._events.publish(_event(who.owner_id, receipt))
+        for one in sessions:
+            await self._store.of(who.owner_id, Resource.SESSIONS).delete(one)
         return receipt
-
-    async def _close_sessions(
-        self, who: Person, scope: DeletionScope, session_id: str | None
-    ) -> int:
-        """Remove the person's web sessions, which hold who they are and what the agent is told of them."""
-        sessions = self._store.of(who.owner_id, Resource.SESSIONS)
-        if session_id is not None:
-            return int(await sessions.delete(session_id))
-        if scope != "all" or who.given_id is None:
-            return 0
-        removed = 0
-        while found := await sessions.page(where={"userId": who.given_id}, limit=_SHOWN):
-            for one in found:
-                removed += await sessions.delete(str(one["sessionId"]))
-        return removed
 
     async def _changed(
         self,
@@ -228,10 +173,14 @@ class MemoryAccess:
             context = await self._memory.begin_session(
                 session_id, user_id=who.user_id, owner_id=owner_id
             )
-            await change(context)
-            return await self._memory.get_context(session_id, max_messages=_SHOWN)
+            await change(_as_begun(who, context))
+            return await self._context(who, session_id)
 
         return await self._briefly(session_id, work)
+
+    async def _context(self, who: Person, session_id: str) -> ConversationContext:
+        context = await self._memory.get_context(session_id, max_messages=_SHOWN)
+        return _as_begun(who, context)
 
     async def _person_of(self, owner_id: str, session_id: str) -> Person:
         web = await self._store.of(owner_id, Resource.SESSIONS).get(session_id)
@@ -240,13 +189,19 @@ class MemoryAccess:
             pseudonym = memory_user_id(
                 owner_id, user=user if isinstance(user, str) else None, session_id=session_id
             )
-            return Person(owner_id, pseudonym)
+            mode: Mode = "text" if web.get("mode") == "text" else "voice"
+            return Person(owner_id, pseudonym, mode=mode)
         calls = await self._store.of(owner_id, Resource.CONTACTS).page(
             where={"sessionId": session_id}, limit=1, fields=("userId",)
         )
         if not calls:
             raise NotFoundError("no such session")
-        return Person(owner_id, str(calls[0].get("userId") or ""))
+        return Person(owner_id, text(calls[0].get("userId")) or await self._known_by(session_id))
+
+    async def _known_by(self, session_id: str) -> str:
+        """Whose the session is for memory, where a deletion has emptied the record of the call before."""
+        context = await self._briefly(session_id, lambda: self._memory.get_context(session_id))
+        return context.metadata.get("user_id", "")
 
     async def _briefly(self, session_id: str, work: Callable[[], Awaitable[T]]) -> T:
         """Work on a session that another process serves: nothing of it is held on to here."""
@@ -256,15 +211,22 @@ class MemoryAccess:
             await self._memory.flush(session_id)
 
 
-def person(owner_id: str, person_id: str) -> Person:
-    """Whom an id means: a number with its country (`+15551234567`), else the owner's own id of them.
+def _as_begun(who: Person, context: ConversationContext) -> ConversationContext:
+    """The context; of a session in which nothing happened yet, memory does not know the mode."""
+    known = context.messages or "mode" in context.metadata
+    return context if known else replace(context, mode=who.mode)
 
-    Raises:
-        InvalidInputError: it begins with + and is no phone number.
-    """
-    if not person_id.startswith("+"):
-        return Person(owner_id, memory_user_id(owner_id, user=person_id), given_id=person_id)
-    number = caller_number(person_id, None, region=None)
-    if number.e164 is None:
-        raise InvalidInputError(FieldProblem("path.userId", "not a phone number with its country"))
-    return Person(owner_id, memory_user_id(owner_id, e164=number.e164), number.e164)
+
+def _event(owner_id: str, receipt: DeletionReceipt) -> Event:
+    return Event(
+        id=f"{receipt.id}:{EventType.MEMORY_DELETED}",
+        type=EventType.MEMORY_DELETED,
+        owner_id=owner_id,
+        at=receipt.at,
+        data={
+            "receiptId": receipt.id,
+            "scope": receipt.scope,
+            "complete": receipt.complete,
+            "surfaces": dict(receipt.surfaces),
+        },
+    )

@@ -29,6 +29,8 @@ from src.services.template_names import is_name
 logger = get_logger(__name__)
 
 _ROOM_PREFIX = "call-"
+_E164_CHARS = 16
+"""A plus and fifteen digits (ITU-T E.164); some plans have longer ones, which are for use within them."""
 
 
 class OutboundCalls:
@@ -119,7 +121,7 @@ class OutboundCalls:
     async def _number(self, owner_id: str, phone: str) -> str:
         owner = await self._owned.of(owner_id, Resource.OWNERS).get(owner_id)
         e164 = to_e164(phone, region=OwnerSettings.read(owner).default_region)
-        if e164 is None:
+        if e164 is None or len(e164) > _E164_CHARS:
             raise InvalidInputError(FieldProblem("phone", "not a phone number that can be called"))
         return e164
 

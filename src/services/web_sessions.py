@@ -86,16 +86,32 @@ class WebSessions:
         )
 
     async def join(
-        self, owner_id: str, session_id: str, request: JoinRequest, *, trusted: bool
+        self,
+        owner_id: str,
+        session_id: str,
+        request: JoinRequest,
+        *,
+        trusted: bool,
+        agent_id: str | None = None,
     ) -> WebInvitation:
         """A room of its own, and the right to enter it within ten minutes.
 
+        Args:
+            owner_id: Whose session it is.
+            session_id: The session.
+            request: What is asked for.
+            trusted: As for `create`; may leave the secret out.
+            agent_id: The one agent that the asker may meet; None for any.
+
         Raises:
-            NotFoundError: no such session, a wrong secret, or it is over: which, is not told.
+            NotFoundError: no such session, a wrong secret, another agent's, or it is over: which, is
+                not told.
             MediaServerError: the job could not be started.
             ContactStoreError: the store failed.
         """
-        session = await self._open(owner_id, session_id, request.secret, trusted=trusted)
+        session = await self._open(
+            owner_id, session_id, request.secret, trusted=trusted, agent_id=agent_id
+        )
         agents = self._owned.of(owner_id, Resource.AGENTS)
         if not await agents.existing([str(session["agentId"])]):
             raise NotFoundError("no such session")
@@ -123,7 +139,13 @@ class WebSessions:
         )
 
     async def authorise(
-        self, owner_id: str, session_id: str, secret: str | None, *, trusted: bool
+        self,
+        owner_id: str,
+        session_id: str,
+        secret: str | None,
+        *,
+        trusted: bool,
+        agent_id: str | None = None,
     ) -> str | None:
         """Whether the session's data may be read and changed; the owner's id of its visitor, if known.
 
@@ -131,10 +153,17 @@ class WebSessions:
             NotFoundError: as for `join`.
             ContactStoreError: the store failed.
         """
-        return text((await self._open(owner_id, session_id, secret, trusted=trusted)).get("userId"))
+        session = await self._open(owner_id, session_id, secret, trusted=trusted, agent_id=agent_id)
+        return text(session.get("userId"))
 
     async def end(
-        self, owner_id: str, session_id: str, secret: str | None, *, trusted: bool
+        self,
+        owner_id: str,
+        session_id: str,
+        secret: str | None,
+        *,
+        trusted: bool,
+        agent_id: str | None = None,
     ) -> None:
         """Let nobody join any more, and close the room that was joined last.
 
@@ -142,7 +171,7 @@ class WebSessions:
             NotFoundError: as for `join`; a session that was ended before is not found.
             ContactStoreError: the store failed.
         """
-        session = await self._open(owner_id, session_id, secret, trusted=trusted)
+        session = await self._open(owner_id, session_id, secret, trusted=trusted, agent_id=agent_id)
         sessions = self._owned.of(owner_id, Resource.SESSIONS)
         await sessions.update(session_id, {"endedAt": self._clock.now()})
         if (room := text(session.get("room"))) is None:
@@ -171,13 +200,21 @@ class WebSessions:
             raise InvalidInputError(*problems)
 
     async def _open(
-        self, owner_id: str, session_id: str, secret: str | None, *, trusted: bool
+        self,
+        owner_id: str,
+        session_id: str,
+        secret: str | None,
+        *,
+        trusted: bool,
+        agent_id: str | None,
     ) -> Document:
         session = await self._owned.of(owner_id, Resource.SESSIONS).get(session_id)
         # Compared in any case, and in constant time: an answer's delay tells nothing either.
         kept = text((session or {}).get("secretHash")) or _NO_HASH
         fits = hmac.compare_digest(kept, _hash(secret or ""))
         if session is None or not (fits or (trusted and secret is None)):
+            raise NotFoundError("no such session")
+        if agent_id is not None and session.get("agentId") != agent_id:
             raise NotFoundError("no such session")
         expires_at = moment(session.get("expiresAt"))
         if session.get("endedAt") or expires_at is None or expires_at <= self._clock.now():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import Depends, Path, Query, Request
-from pydantic import AwareDatetime
 
 from src.api.pagination import Cursor, Limit, Page, cursor_of, position_of
 from src.api.problems import problem_responses
@@ -14,6 +13,7 @@ from src.api.tenant import Requires, Tenant, services_of
 from src.schemas.api_keys import Scope
 from src.schemas.call_records import CallRecordDetail, CallRecordFilter, CallRecordSummary
 from src.schemas.contact import CallDirection, ContactStatus
+from src.schemas.instants import Instant
 from src.schemas.text import Text
 
 router = resource_router("contacts")
@@ -32,10 +32,10 @@ def wanted(  # noqa: PLR0913 - one per filter
     status: ContactStatus | None = None,
     campaign_id: Annotated[Id | None, Query(alias="campaignId")] = None,
     since: Annotated[
-        AwareDatetime | None, Query(alias="from", description="Calls that started then or later.")
+        Instant | None, Query(alias="from", description="Calls that started then or later.")
     ] = None,
     until: Annotated[
-        AwareDatetime | None, Query(alias="to", description="Calls that started before.")
+        Instant | None, Query(alias="to", description="Calls that started before.")
     ] = None,
 ) -> CallRecordFilter:
     """Which calls are asked for."""
@@ -50,7 +50,7 @@ def wanted(  # noqa: PLR0913 - one per filter
     )
 
 
-@router.get("/contacts", operation_id="listContacts")
+@router.get("/contacts", operation_id="listContacts", response_model_exclude_none=True)
 async def find(
     request: Request,
     tenant: Reader,
@@ -66,7 +66,12 @@ async def find(
     return Page(items=list(page.items), nextCursor=following)
 
 
-@router.get("/contacts/{contactUID}", operation_id="getContact", responses=problem_responses(404))
+@router.get(
+    "/contacts/{contactUID}",
+    operation_id="getContact",
+    responses=problem_responses(404),
+    response_model_exclude_none=True,
+)
 async def detail(request: Request, uid: ContactUID, tenant: Reader) -> CallRecordDetail:
     """One call: what was said, its analysis, latencies, the memory receipt and what happened when."""
     return await services_of(request).records.detail(tenant.owner_id, uid)

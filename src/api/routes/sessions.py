@@ -46,7 +46,7 @@ async def create(
             f"{session.session_id}.{session.secret}",
             max_age=SESSION_TTL_S,
             path=f"{PREFIX}/sessions/{session.session_id}",
-            secure=request.url.scheme == "https",
+            secure=request.scope["scheme"] == "https",
             httponly=True,
             samesite="lax",
         )
@@ -69,6 +69,7 @@ async def join(
         session_id,
         wanted.model_copy(update={"secret": secret}),
         trusted=not tenant.is_page,
+        agent_id=tenant.key.agent_id,
     )
 
 
@@ -87,4 +88,5 @@ async def end(
         session_id,
         secret_of(request, secret, session_id) if tenant.is_page else secret,
         trusted=not tenant.is_page,
+        agent_id=tenant.key.agent_id,
     )
