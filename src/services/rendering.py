@@ -34,6 +34,8 @@ class Rendered:
     """Names that were asked for and had neither a value nor a default, as the template writes them."""
     kept: int
     """Spans in braces that were no placeholder and stayed in the text."""
+    broken: bool = False
+    """The tags could not be read, or asked for too much: they were taken for text."""
 
 
 def render(
@@ -61,14 +63,14 @@ def render(
     if "{" not in template:
         return Rendered(template, (), 0)
     names = Names(_clean(values), defaults=_clean(defaults), system=_clean(system))
-    spans = _spans(template.replace(GAP, ""))
-    text, context = _fill(spans, names, keep_foreign=keep_foreign)
-    return Rendered(close_up(text.split(GAP)), tuple(context.missing), context.kept)
+    spans = pieces(template.replace(GAP, ""))
+    text, context, broken = _fill(spans, names, keep_foreign=keep_foreign)
+    return Rendered(close_up(text.split(GAP)), tuple(context.missing), context.kept, broken)
 
 
 def placeholders(template: str) -> tuple[str, ...]:
     """The names that a template puts into its text, each once, in order, as it writes them."""
-    asked = (read_placeholder(s).label for s in _spans(template) if s.kind is SpanKind.OUTPUT)
+    asked = (read_placeholder(s).label for s in pieces(template) if s.kind is SpanKind.OUTPUT)
     return tuple(dict.fromkeys(label for label in asked if label))
 
 
@@ -97,15 +99,16 @@ def system_values(
     }
 
 
-def _fill(spans: list[Span], names: Names, *, keep_foreign: bool) -> tuple[str, CallContext]:
+def _fill(spans: list[Span], names: Names, *, keep_foreign: bool) -> tuple[str, CallContext, bool]:
     try:
-        return fill(spans, names, tags=True, keep_foreign=keep_foreign)
+        return *fill(spans, names, tags=True, keep_foreign=keep_foreign), False
     except FAULTS:
         # A conditional without its end, or too much to ask: span by span then, which cannot fail.
-        return fill(spans, names, tags=False, keep_foreign=keep_foreign)
+        return *fill(spans, names, tags=False, keep_foreign=keep_foreign), True
 
 
-def _spans(template: str) -> list[Span]:
+def pieces(template: str) -> list[Span]:
+    """What a template is made of, in order: comments are left out, `raw` blocks are text."""
     spans = list(split(template))
     # A `raw` or `comment` that is never closed is a foreign span like any other.
     with suppress(UnclosedBlockError):

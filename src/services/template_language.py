@@ -45,7 +45,8 @@ FAULTS = (
 
 _BLOCK_TAGS = ("if", "unless", "case", "for", "break", "continue", "assign", "capture")
 _INNER_TAGS = ("elsif", "else", "when", *(f"end{name}" for name in _BLOCK_TAGS))
-_TAGS = frozenset((*_BLOCK_TAGS, *_INNER_TAGS))
+TAGS = frozenset((*_BLOCK_TAGS, *_INNER_TAGS))
+"""The tags that are read; every other is text."""
 _MAX_EXPRESSION_LENGTH = 500
 
 
@@ -195,7 +196,7 @@ def _tokens(spans: Sequence[Span], *, tags: bool) -> Iterator[Token]:
         if span.kind is SpanKind.TEXT:
             if span.raw:
                 yield Token(TOKEN_CONTENT, span.raw, 0, "")
-        elif tags and span.tag in _TAGS:
+        elif tags and span.tag in TAGS:
             yield Token(TOKEN_TAG, span.tag, 0, "")
             if span.body:
                 yield Token(TOKEN_EXPRESSION, _code(span.body), 0, "")
