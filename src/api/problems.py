@@ -188,12 +188,12 @@ async def _http_error(request: Request, error: Exception) -> Response:
 
 
 def _methods(request: Request) -> str:
-    """Every method that the path takes; the router itself names those of the first route that fits."""
-    found: set[str] = set()
-    for route in (one.original_route for one in iter_route_contexts(request.app.routes)):
-        if isinstance(route, APIRoute) and route.matches(request.scope)[0] is not Match.NONE:
-            found |= route.methods
-    return ", ".join(sorted(found))
+    """Every method of the path; the router itself names those of the first route that has it."""
+    every = [one.original_route for one in iter_route_contexts(request.app.routes)]
+    routes = [one for one in every if isinstance(one, APIRoute)]
+    fits = (one for one in routes if one.matches(request.scope)[0] is not Match.NONE)
+    path = next((one.path for one in fits), None)
+    return ", ".join(sorted({name for one in routes if one.path == path for name in one.methods}))
 
 
 def unforeseen(request: Request) -> JSONResponse:
