@@ -261,7 +261,7 @@ async def test_another_owners_call_and_one_that_nobody_placed_are_not_found(
     ],
 )
 async def test_reading_and_calling_need_their_scopes(
-    world: ApiWorld, client: httpx.AsyncClient, method: str, rest: str, scope: Scope
+    world: ApiWorld, method: str, rest: str, scope: Scope
 ) -> None:
     token = await world.token(scopes=frozenset({scope}))
     async with await world.client(router, token=token) as limited:

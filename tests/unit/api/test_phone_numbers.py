@@ -163,7 +163,7 @@ async def test_drift_tells_of_the_owners_numbers_alone(
     ("method", "rest"), [("POST", ""), ("GET", ""), ("GET", "/drift"), ("DELETE", "/+15105550100")]
 )
 async def test_reading_and_writing_need_their_scopes(
-    world: ApiWorld, client: httpx.AsyncClient, method: str, rest: str
+    world: ApiWorld, method: str, rest: str
 ) -> None:
     scope = Scope.NUMBERS_WRITE if method == "GET" else Scope.NUMBERS_READ
     token = await world.token(scopes=frozenset({scope}))
