@@ -193,7 +193,7 @@ def _methods(request: Request) -> str:
     routes = [one for one in every if isinstance(one, APIRoute)]
     fits = (one for one in routes if one.matches(request.scope)[0] is not Match.NONE)
     path = next((one.path for one in fits), None)
-    return ", ".join(sorted({name for one in routes if one.path == path for name in one.methods}))
+    return ", ".join(sorted({m for one in routes if one.path == path for m in one.methods or ()}))
 
 
 def unforeseen(request: Request) -> JSONResponse:

@@ -14,14 +14,13 @@ from src.services.owned import Resource
 from tests.fakes.owned import InMemoryOwnedStore
 from tests.unit.api.conftest import ApiWorld
 from tests.unit.api.credential_matrix import (
-    IDS,
     READ,
     SAMPLES,
     Matrix,
     Target,
-    plant,
     targets,
 )
+from tests.unit.api.credential_world import IDS, plant
 
 
 def _routes() -> FastAPI:
