@@ -23,7 +23,6 @@ async def run(jobs: Jobs) -> None:
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     try:
         async with asyncio.TaskGroup() as group:
-            group.create_task(jobs.worker.run(stop))
             group.create_task(jobs.queue.run(stop))
             group.create_task(_replay(jobs, stop))
     finally:

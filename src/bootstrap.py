@@ -9,7 +9,6 @@ from livekit import api
 from src.adapters.language_id import Py3LangidIdentifier
 from src.adapters.livekit_telephony import LiveKitTelephony
 from src.adapters.mongo_agents import MongoAgents
-from src.adapters.mongo_call_records import MongoCallRecords
 from src.adapters.mongo_contact_history import MongoContactHistory
 from src.adapters.openai_summaries import OpenAISummariser
 from src.adapters.redis_agents import RedisAgentCache
@@ -19,6 +18,7 @@ from src.adapters.speech import SpeechConfig, SpeechModels
 from src.adapters.tokens import O200kTokenCounter
 from src.adapters.turn_metrics import PrometheusTurnMetrics
 from src.adapters.warm_up import warm_up
+from src.bootstrap_follow_up import build_privacy, build_records
 from src.bootstrap_memory import (
     Foundation,
     build_call_journal,
@@ -62,7 +62,8 @@ def build_call_services(settings: Settings) -> CallServices:
         ring_timeout_s=settings.ring_timeout_s,
         default_region=settings.default_region,
     )
-    records = MongoCallRecords(mongo=mongo, clock=clock)
+    records = build_records(base)
+    redactor = build_redactor(load_lexicons(settings.data_dir).terms)
 
     def telephony(livekit_api: api.LiveKitAPI) -> LiveKitTelephony:
         return LiveKitTelephony(livekit_api=livekit_api, trunk_id=settings.sip_trunk_id)
@@ -87,7 +88,11 @@ def build_call_services(settings: Settings) -> CallServices:
         ),
         records=records,
         closer=CallCloser(
-            records=records, journal=build_call_journal(settings), clock=clock, policy=policy
+            records=records,
+            journal=build_call_journal(settings),
+            clock=clock,
+            policy=policy,
+            privacy=build_privacy(base, redactor),
         ),
         lease=RedisCallLease(client=redis),
         telephony=telephony,

@@ -13,23 +13,27 @@ from src.adapters.livekit_numbers import LiveKitNumbers
 from src.adapters.livekit_server import LiveKitServer
 from src.adapters.livekit_tokens import LiveKitTokens
 from src.adapters.mongo_bound_numbers import MongoBoundNumbers
-from src.adapters.mongo_call_records import MongoCallRecords
 from src.adapters.mongo_keys import MongoKeyLookup
 from src.adapters.mongo_owned import MongoOwnedStore
 from src.adapters.redis_answers import RedisAnswers
 from src.adapters.redis_client import connect_redis
 from src.adapters.redis_rate_limits import RedisRateLimiter
+from src.adapters.tokens import O200kTokenCounter
 from src.api.services import ApiServices
+from src.bootstrap_follow_up import build_livekit, build_records
 from src.bootstrap_memory import (
     Foundation,
     build_foundation,
     build_memory,
     build_redactor,
+    build_sources,
     build_stores,
+    call_policy,
 )
 from src.bootstrap_webhooks import build_webhooks
 from src.logs import get_logger
 from src.schemas.errors import FamiliarError
+from src.services.agent_documents import AgentDocuments
 from src.services.api_keys import ApiKeys
 from src.services.background import Background
 from src.services.call_records_view import CallRecordsView
@@ -37,7 +41,9 @@ from src.services.lexicons import load_lexicons
 from src.services.memory_access import MemoryAccess
 from src.services.outbound_calls import OutboundCalls
 from src.services.owned import OwnedStore
+from src.services.owner_settings import OwnersSettings
 from src.services.phone_number_bindings import PhoneNumberBindings
+from src.services.preview import CallPreview
 from src.services.unified_memory import UnifiedMemoryService
 from src.services.web_sessions import WebSessions
 from src.settings import Settings
@@ -86,20 +92,18 @@ class Api:
 
 
 def build_api(settings: Settings) -> Api:
-    """What `serve.py` serves. Does no I/O."""
+    """What `serve.py` serves. Does no I/O, loads a vocabulary."""
     base = build_foundation(settings)
     redis = connect_redis(settings.redis_url, timeout_s=_REDIS_S)
     owned, clock = MongoOwnedStore(base.mongo), base.clock
-    livekit = LiveKitServer(
-        url=settings.livekit_url,
-        api_key=settings.livekit_api_key.get_secret_value(),
-        api_secret=settings.livekit_api_secret.get_secret_value(),
-    )
+    livekit = build_livekit(settings)
     dispatcher = LiveKitDispatcher(livekit)
     numbers = LiveKitNumbers(livekit, MongoBoundNumbers(base.mongo))
     stores = build_stores(base)
     memory = build_memory(base, stores, build_redactor(load_lexicons(settings.data_dir).terms))
     webhooks = build_webhooks(base)
+    policy, count_tokens = call_policy(settings), O200kTokenCounter()
+    count_tokens.load()
     services = ApiServices(
         keys=build_keys(base, owned),
         owned=owned,
@@ -107,9 +111,17 @@ def build_api(settings: Settings) -> Api:
         limiter=RedisRateLimiter(redis),
         answers=RedisAnswers(redis),
         webhooks=webhooks.webhooks,
+        agents=AgentDocuments(owned=owned, clock=clock),
+        preview=CallPreview(
+            owned=owned,
+            sources=build_sources(base, policy, count_tokens),
+            preferences=stores.archive,
+            policy=policy,
+        ),
+        settings=OwnersSettings(owned=owned),
         calls=OutboundCalls(
             owned=owned,
-            records=MongoCallRecords(mongo=base.mongo, clock=clock),
+            records=build_records(base),
             dispatcher=dispatcher,
             clock=clock,
         ),

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
 
 from src.adapters.documents import FileParser
-from src.adapters.mongo_call_records import MongoCallRecords
+from src.adapters.livekit_server import LiveKitServer
 from src.adapters.mongo_catalogue import MongoCatalogue
-from src.adapters.mongo_summary_queue import MongoSummaryQueue
 from src.adapters.openai_summaries import OpenAISummariser
 from src.adapters.postgres_documents import PostgresDocuments
 from src.adapters.postgres_jobs import INGEST_DOCUMENT, enqueue
 from src.adapters.presidio import PresidioRedactor
-from src.adapters.task_queue import TaskQueue
+from src.adapters.task_queue import QueuePolicy, TaskQueue
 from src.adapters.tokens import O200kTokenCounter
+from src.bootstrap_follow_up import (
+    build_livekit,
+    build_privacy,
+    build_records,
+    run_follow_up_jobs,
+)
 from src.bootstrap_memory import (
     Foundation,
     build_call_journal,
@@ -27,6 +30,7 @@ from src.bootstrap_memory import (
     build_redactor,
     build_stores,
 )
+from src.bootstrap_webhooks import build_webhooks, run_webhook_jobs
 from src.schemas.calls import CallPolicy
 from src.services.call_closing import CallCloser
 from src.services.chunking import Chunker
@@ -35,12 +39,13 @@ from src.services.ingestion import Ingestion
 from src.services.lexicons import load_lexicons
 from src.services.ports import Catalogue
 from src.services.retention import purge_expired
-from src.services.summaries import SummaryWorker
 from src.services.unified_memory import UnifiedMemoryService
 from src.settings import Settings
 
 _SESSION_IS_OVER = timedelta(minutes=1)
 """After its last message; a session that goes on is summarised again."""
+_JOBS_AT_ONCE = 4
+"""Per process; most of a job is waiting for a model or a receiver."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +53,7 @@ class Jobs:
     """The jobs process."""
 
     base: Foundation
-    worker: SummaryWorker
+    livekit: LiveKitServer
     closer: CallCloser
     memory: UnifiedMemoryService
     queue: TaskQueue
@@ -57,6 +62,7 @@ class Jobs:
     async def aclose(self) -> None:
         """Close every connection."""
         await self.memory.aclose()
+        await self.livekit.aclose()
         await self.base.aclose()
 
 
@@ -73,25 +79,25 @@ def build_jobs(settings: Settings) -> Jobs:
         policy=CrossSessionPolicy(idle=_SESSION_IS_OVER),
     )
     ingestion = build_ingestion(base)
-    queue = TaskQueue(dsn=settings.database_url, clock=base.clock)
+    policy = QueuePolicy(concurrency=_JOBS_AT_ONCE)
+    queue = TaskQueue(dsn=settings.database_url, clock=base.clock, policy=policy)
     queue.task(INGEST_DOCUMENT, ingestion.ingest, give_up=ingestion.give_up)
     queue.periodic("summarise_sessions", cron="* * * * *", work=sessions.run_once)
     queue.periodic(
         "purge_memory", cron="17 * * * *", work=partial(purge_expired, stores.archive, base.clock)
     )
+    livekit, webhooks = build_livekit(settings), build_webhooks(base)
+    run_webhook_jobs(queue, webhooks.dispatcher)
+    run_follow_up_jobs(queue, base, livekit=livekit, redactor=redactor, sink=webhooks.dispatcher)
     return Jobs(
         base=base,
-        worker=SummaryWorker(
-            queue=MongoSummaryQueue(mongo=base.mongo, clock=base.clock),
-            summariser=summariser,
-            clock=base.clock,
-            name=f"{socket.gethostname()}-{os.getpid()}",
-        ),
+        livekit=livekit,
         closer=CallCloser(
-            records=MongoCallRecords(mongo=base.mongo, clock=base.clock),
+            records=build_records(base),
             journal=build_call_journal(settings),
             clock=base.clock,
             policy=CallPolicy(),
+            privacy=build_privacy(base, redactor),
         ),
         memory=build_memory(base, stores, redactor),
         queue=queue,

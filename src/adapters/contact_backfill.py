@@ -11,13 +11,17 @@ from src.services.phone_numbers import caller_number
 
 _DATES = ("callStartedAt", "callEndedAt", "createdAt")
 
-BACKFILL_FIELDS = ("phone", "originalPhone", "phoneLast10", "ownerId", "AgentID", *_DATES)
+BACKFILL_FIELDS = (
+    *("phone", "originalPhone", "phoneLast10", "ownerId", "AgentID", *_DATES),
+    *("summaryStatus", "analysisStatus"),
+)
 """All that `missing_fields` reads."""
 
 NEEDS_BACKFILL: Document = {
     "$or": [
         {"phoneLast10": {"$exists": False}},
         {"ownerId": {"$in": [None, ""]}},
+        {"summaryStatus": {"$type": "string"}, "analysisStatus": {"$exists": False}},
         *({name: {"$ne": None, "$not": {"$type": "date"}}} for name in _DATES),
     ]
 }
@@ -41,6 +45,8 @@ def missing_fields(document: Mapping[str, Any], owners: Mapping[str, str]) -> Do
     owner = owners.get(str(document.get("AgentID")))
     if not document.get("ownerId") and owner:
         fields["ownerId"] = owner
+    if "analysisStatus" not in document and isinstance(document.get("summaryStatus"), str):
+        fields["analysisStatus"] = document["summaryStatus"]  # a call that waits goes on waiting
     for name in _DATES:
         value = document.get(name)
         if value is not None and not isinstance(value, datetime):

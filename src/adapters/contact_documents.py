@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from src.schemas.analysis import AnalysisStatus
 from src.schemas.contact import (
     CallDirection,
     CallEnd,
     PastConversation,
     RememberedVariables,
-    SummaryStatus,
 )
 from src.services.contact_fields import (
     FINAL_STATUSES,
@@ -27,6 +27,7 @@ from src.services.contact_fields import (
     transcript,
     variables,
 )
+from src.services.transcript_text import is_conversation
 
 __all__ = [
     "FINAL_STATUSES",
@@ -101,8 +102,8 @@ WITHDRAWN_BY = ("hangupRequestedAt", "callEndedAt")
 
 
 def end_fields(end: CallEnd) -> Document:
-    """What the close adds, without `status`."""
-    spoken = any(turn.role == "user" and turn.text.strip() for turn in end.transcript)
+    """What the close adds, without `status` and the events."""
+    talked = is_conversation(end.transcript)
     receipt = end.receipt
     return {
         "transcript": [turn.model_dump() for turn in end.transcript],
@@ -111,9 +112,9 @@ def end_fields(end: CallEnd) -> Document:
         "handoffReceipts": [plain(item.model_dump()) for item in end.handoff_receipts],
         "degradations": list(end.degradations),
         "language": end.language,
-        "summaryStatus": (SummaryStatus.PENDING if spoken else SummaryStatus.NO_CONVERSATION).value,
-        "summaryDueAt": end.ended_at if spoken else None,
-        "summaryAttempts": 0,
+        "analysisStatus": (
+            AnalysisStatus.PENDING if talked else AnalysisStatus.NO_CONVERSATION
+        ).value,
     }
 
 

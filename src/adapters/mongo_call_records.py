@@ -6,6 +6,7 @@ that repeated, late and concurrent writes cannot undo each other.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from pymongo.errors import DuplicateKeyError
@@ -20,7 +21,10 @@ from src.adapters.contact_documents import (
     start_fields,
 )
 from src.adapters.mongo import Mongo, store_errors
+from src.schemas.analysis import AnalysisStatus
 from src.schemas.contact import CallEnd, ContactStatus, NewContact
+from src.schemas.events import EventType
+from src.services.call_events import OUTBOX, TOLD, outbox_entry
 from src.services.ports import CallRecords, Clock
 
 _FINAL: Document = {"$in": ["$status", sorted(FINAL_STATUSES)]}
@@ -37,14 +41,23 @@ class MongoCallRecords(CallRecords):
 
     @override
     async def open(self, contact: NewContact) -> None:
-        await self._upsert(contact.contact_uid, {"$set": self._start(contact, contact.status)})
+        told = _telling(contact.contact_uid, {EventType.CALL_STARTED: contact.call_started_at})
+        await self._upsert(
+            contact.contact_uid, {"$set": {**self._start(contact, contact.status), **told}}
+        )
 
     @override
     async def mark(self, contact_uid: str, status: ContactStatus) -> None:
+        now, fields = self._clock.now(), {"status": _literal(status.value)}
+        if status is ContactStatus.IN_PROGRESS:
+            fields |= _telling(contact_uid, {EventType.CALL_ANSWERED: now})
+        elif status in FINAL_STATUSES:
+            fields |= _telling(contact_uid, {EventType.CALL_ENDED: now})
+            fields["analysisStatus"] = _kept("analysisStatus", AnalysisStatus.NO_CONVERSATION.value)
         with store_errors():
             await self._contacts.update_one(
                 {"contactUID": contact_uid, "status": {"$nin": sorted(FINAL_STATUSES)}},
-                {"$set": {"status": status.value}},
+                [{"$set": fields}],
             )
 
     @override
@@ -58,8 +71,15 @@ class MongoCallRecords(CallRecords):
     @override
     async def close(self, contact: NewContact, end: CallEnd) -> None:
         ended = {name: _literal(value) for name, value in end_fields(end).items()}
-        closed = {**self._start(contact, end.status), **ended}
-        erased = {"status": closed["status"], "callEndedAt": closed["callEndedAt"]}
+        told = _telling(
+            contact.contact_uid,
+            {
+                EventType.CALL_STARTED: contact.call_started_at,
+                EventType.CALL_ENDED: end.ended_at,
+            },
+        )
+        closed = {**self._start(contact, end.status), **ended, **told}
+        erased = {"status": closed["status"], "callEndedAt": closed["callEndedAt"], **told}
         whole = {
             "$switch": {
                 "branches": [
@@ -91,6 +111,22 @@ class MongoCallRecords(CallRecords):
             except DuplicateKeyError:
                 # Another write created the document meanwhile; now there is one to update.
                 await self._contacts.update_one({"contactUID": contact_uid}, [stage], upsert=True)
+
+
+def _telling(contact_uid: str, happened: dict[EventType, datetime]) -> Document:
+    """The fields that tell of what happened, each type once in a call's life."""
+    known: Document = {"$ifNull": [f"${TOLD}", []]}
+
+    def new(kind: EventType, item: object) -> Document:
+        told: Document = {"$in": [_literal(kind.value), known]}
+        return {"$cond": [told, [], _literal([item])]}
+
+    entries = [new(kind, outbox_entry(contact_uid, kind, at)) for kind, at in happened.items()]
+    kinds = [new(kind, kind.value) for kind in happened]
+    return {
+        OUTBOX: {"$concatArrays": [{"$ifNull": [f"${OUTBOX}", []]}, *entries]},
+        TOLD: {"$concatArrays": [known, *kinds]},
+    }
 
 
 def _literal(value: Any) -> Document:  # noqa: ANN401 - any plain value

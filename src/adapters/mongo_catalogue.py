@@ -14,8 +14,10 @@ from typing_extensions import override
 from src.adapters.contact_backfill import BACKFILL_FIELDS, NEEDS_BACKFILL, missing_fields
 from src.adapters.contact_documents import Document, start_fields
 from src.adapters.mongo import Mongo, store_errors
-from src.schemas.contact import CallDirection, SummaryStatus
+from src.schemas.analysis import AnalysisStatus
+from src.schemas.contact import CallDirection
 from src.schemas.seed import NumberBinding, PastContact
+from src.services.call_events import OUTBOX
 from src.services.owned import Resource
 from src.services.ports import Catalogue, Clock
 
@@ -46,18 +48,20 @@ def _indexes(mongo: Mongo) -> list[_Index]:
         name="outbound_variables",
         partialFilterExpression={"callDirection": CallDirection.OUTBOUND.value},
     )
-    summaries = IndexModel(
-        [("summaryStatus", 1), ("summaryDueAt", 1)],
-        name="pending_summaries",
-        partialFilterExpression={"summaryStatus": SummaryStatus.PENDING.value},
+    analyses = IndexModel(
+        [("analysisStatus", 1), ("callEndedAt", 1)],
+        name="pending_analyses",
+        partialFilterExpression={"analysisStatus": AnalysisStatus.PENDING.value},
     )
+    events = IndexModel([(f"{OUTBOX}.at", 1)], name="outbox", sparse=True)
+    open_calls = IndexModel([("status", 1), ("callStartedAt", 1)], name="status")
     persons = IndexModel([("userId", 1)], name="person", sparse=True)
     sessions = IndexModel([("sessionId", 1)], name="session", sparse=True)
     return [
         _Index(mongo.contacts, by_uid, instead=duplicates),
         *(
             _Index(mongo.contacts, model)
-            for model in (history, variables, summaries, persons, sessions)
+            for model in (history, variables, analyses, events, open_calls, persons, sessions)
         ),
         _Index(mongo.agents, IndexModel([("agentId", 1)], name="agent_id", unique=True)),
         _Index(mongo.phone_numbers, IndexModel([("number", 1)], name="number", unique=True)),

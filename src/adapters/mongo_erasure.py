@@ -15,12 +15,13 @@ from typing_extensions import override
 
 from src.adapters.contact_documents import Document, call_moment, moment
 from src.adapters.mongo import Mongo, store_errors
-from src.schemas.contact import SummaryStatus
+from src.schemas.analysis import AnalysisStatus
 from src.services.erasure import ErasureRequest, PersonRecords
 from src.services.phone_numbers import caller_number, same_person
 
 _COUNTED = {
     "conversation_summary": "summaries",
+    "conversation_summary_en": "summaries",
     "dynamicVariables": "variables",
     "transcript": "transcripts",
     "analysis": "analyses",
@@ -41,10 +42,11 @@ _EMPTY: Document = {
     "transcript": [],
     "memoryReceipt": None,
     "handoffReceipts": [],
-    "summaryStatus": SummaryStatus.NO_CONVERSATION.value,
+    # An analysis that is being made meanwhile finds that nothing waits for it, and is not stored.
+    "analysisStatus": AnalysisStatus.NO_CONVERSATION.value,
 }
-# Without its claim, a summary that is being written meanwhile is not stored.
-_GONE = ("conversation_summary", "analysis", "userId", "summaryClaim", "summaryDueAt")
+# A room may be named after the number that called.
+_GONE = ("conversation_summary", "conversation_summary_en", "analysis", "userId", "room")
 _BATCH = 500
 
 

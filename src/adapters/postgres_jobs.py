@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from src.adapters.postgres import Connection
@@ -19,6 +20,15 @@ SELECT procrastinate_defer_jobs_v1(ARRAY[
 ])
 """
 
+_WITHOUT_JOB = """
+SELECT subject FROM unnest($2::text[]) WITH ORDINALITY AS wanted (subject, position)
+WHERE NOT EXISTS (
+    SELECT FROM procrastinate_jobs
+    WHERE lock = $1::text || ':' || subject AND status IN ('todo', 'doing')
+)
+ORDER BY position
+"""
+
 
 async def enqueue(
     connection: Connection, task: str, subject_id: str, *, at: datetime | None = None
@@ -29,3 +39,9 @@ async def enqueue(
     The id is all that a job holds: whatever is personal stays where it can be deleted.
     """
     await connection.execute(_ENQUEUE, QUEUE, task, subject_id, at)
+
+
+async def without_job(connection: Connection, task: str, subject_ids: Sequence[str]) -> list[str]:
+    """Those of the subjects for which no such job waits or is being done."""
+    rows = await connection.fetch(_WITHOUT_JOB, task, list(subject_ids))
+    return [str(row["subject"]) for row in rows]

@@ -156,6 +156,7 @@ def _contact(
         status=status,
         dynamic_variables=dict(call.live_values),
         campaign_id=metadata.campaign_id,
+        room=call.room,
         call_started_at=call.services.sources.clock.now(),
     )
 

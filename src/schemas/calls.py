@@ -1,10 +1,8 @@
-"""Placing calls, and the work that follows them."""
+"""Placing calls, and the limits they are served under."""
 
 from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict
-
-from src.schemas.contact import Turn
 
 
 class DialRequest(BaseModel):
@@ -17,20 +15,6 @@ class DialRequest(BaseModel):
     """E.164."""
     participant_identity: str
     ring_timeout_s: float
-
-
-class SummaryTask(BaseModel):
-    """A finished call that a worker has claimed in order to summarise it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    contact_uid: str
-    transcript: tuple[Turn, ...]
-    language: str
-    attempt: int
-    """1 for the first try."""
-    claim: str
-    """Proof of the claim: unique per claim."""
 
 
 class CallPolicy(BaseModel):

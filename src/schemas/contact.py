@@ -34,15 +34,6 @@ class ContactStatus(StrEnum):
     FAILED = "failed"
 
 
-class SummaryStatus(StrEnum):
-    """Where the summary of a finished call stands."""
-
-    PENDING = "pending"
-    DONE = "done"
-    NO_CONVERSATION = "no_conversation"
-    FAILED = "failed"
-
-
 class Turn(BaseModel):
     """One thing said or typed in a call, as it was really heard."""
 
@@ -75,6 +66,8 @@ class NewContact(BaseModel):
     """The conversation in memory; several calls may belong to one."""
     user_id: str | None = None
     """The person's pseudonym in memory."""
+    room: str | None = None
+    """Where the call takes place on the media server."""
     call_started_at: AwareDatetime
 
 
@@ -91,7 +84,7 @@ class CallEnd(BaseModel):
     """What each agent was told that the caller was handed to."""
     degradations: tuple[str, ...] = ()
     language: str = "en"
-    """Language the summary is written in."""
+    """BCP 47; the language the analysis is written in."""
 
 
 class PastConversation(BaseModel):

@@ -30,11 +30,6 @@ class AnalysisModel(Protocol):
         """
 
 
-def is_conversation(transcript: Sequence[Turn]) -> bool:
-    """Whether both sides said something."""
-    return {"user", "assistant"} <= {turn.role for turn in transcript if turn.text.strip()}
-
-
 @dataclass(frozen=True)
 class _Material:
     """What the last request is about: the call, or the analyses of its parts."""

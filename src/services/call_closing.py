@@ -9,6 +9,7 @@ from src.schemas.calls import CallPolicy
 from src.schemas.contact import CallEnd, NewContact
 from src.schemas.errors import ContactStoreError
 from src.services.ports import CallJournal, CallRecords, Clock
+from src.services.transcript_privacy import OwnerPrivacy
 
 logger = get_logger(__name__)
 
@@ -20,18 +21,30 @@ class CallCloser:
     """Writes the end of a call; what cannot be written goes to the journal and is replayed later."""
 
     def __init__(
-        self, *, records: CallRecords, journal: CallJournal, clock: Clock, policy: CallPolicy
+        self,
+        *,
+        records: CallRecords,
+        journal: CallJournal,
+        clock: Clock,
+        policy: CallPolicy,
+        privacy: OwnerPrivacy | None = None,
     ) -> None:
+        """`privacy` masks what owners want masked; None leaves the words as they come."""
         self._records = records
         self._journal = journal
         self._clock = clock
         self._policy = policy
+        self._privacy = privacy
 
     async def close(self, contact: NewContact, end: CallEnd) -> bool:
         """Whether the store has it; False means that the journal does.
 
-        The journal is written first: a process that is killed while the store is away loses nothing.
+        What the owner wants masked is masked before anything is written. The journal is written
+        first: a process that is killed while the store is away loses nothing.
         """
+        if self._privacy is not None:
+            kept = await self._privacy.kept(contact.owner_id, end.transcript, language=end.language)
+            end = end.model_copy(update={"transcript": kept})
         await self._journal.write(contact, end)
         stop_at = self._clock.monotonic() + self._policy.record_budget_s
         pause_s = _FIRST_PAUSE_S

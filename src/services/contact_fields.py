@@ -102,4 +102,30 @@ def start_fields(contact: NewContact) -> dict[str, Any]:
         "callStartedAt": contact.call_started_at,
         **({"sessionId": contact.session_id} if contact.session_id else {}),
         **({"userId": contact.user_id} if contact.user_id else {}),
+        **({"room": contact.room} if contact.room else {}),
     }
+
+
+def stored_contact(document: Mapping[str, Any]) -> NewContact | None:
+    """What `start_fields` made of a call, or None if the record is not of a call of ours."""
+    try:
+        return NewContact.model_validate(
+            {
+                "contact_uid": contact_uid(document),
+                "owner_id": text(document.get("ownerId")) or "",
+                "agent_id": text(document.get("AgentID")) or "",
+                "phone": text(document.get("phone")),
+                "original_phone": text(document.get("originalPhone")),
+                "phone_last10": text(document.get("phoneLast10")),
+                "call_direction": document.get("callDirection"),
+                "status": document.get("status"),
+                "dynamic_variables": variables(document),
+                "campaign_id": text(document.get("campaignId")),
+                "session_id": text(document.get("sessionId")),
+                "user_id": text(document.get("userId")),
+                "room": text(document.get("room")),
+                "call_started_at": call_moment(document),
+            }
+        )
+    except ValidationError:
+        return None

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from src.schemas.agent_meta_schema import AgentMeta
-from src.schemas.calls import DialRequest, SummaryTask
+from src.schemas.calls import DialRequest
 from src.schemas.contact import (
     CallEnd,
     ContactQuery,
@@ -15,7 +15,6 @@ from src.schemas.contact import (
     NewContact,
     PastConversation,
     RememberedVariables,
-    SummaryStatus,
     Turn,
 )
 from src.schemas.seed import NumberBinding, PastContact
@@ -53,7 +52,10 @@ class ContactHistory(Protocol):
 
 
 class CallRecords(Protocol):
-    """Writes of the current call's contact record. Every write may be repeated without harm."""
+    """Writes of the current call's contact record. Every write may be repeated without harm.
+
+    What a write tells of (see `call_events`) is put into the record's outbox by the same write, once.
+    """
 
     async def open(self, contact: NewContact) -> None:
         """Create the record, or complete the one a campaign made; a final status is never undone.
@@ -77,7 +79,7 @@ class CallRecords(Protocol):
         """
 
     async def close(self, contact: NewContact, end: CallEnd) -> None:
-        """Store transcript, status and receipt, and the wish for a summary: all or nothing.
+        """Store transcript, status and receipt, and that the call waits for its analysis: all or nothing.
 
         Creates the record if `open` never got through. The first close wins.
 
@@ -111,31 +113,6 @@ class CallLease(Protocol):
 
     async def acquire(self, call_key: str, holder: str) -> bool:
         """Whether `holder` may serve the call. True when the store is away: the caller is always answered."""
-
-
-class SummaryQueue(Protocol):
-    """Finished calls that wait for a summary."""
-
-    async def claim(self, *, worker: str, lease_s: float) -> SummaryTask | None:
-        """Take the oldest waiting call for `lease_s` seconds; None if nothing waits.
-
-        Raises:
-            ContactStoreError: the store failed.
-        """
-
-    async def finish(self, task: SummaryTask, status: SummaryStatus, summary: str | None) -> None:
-        """Store the outcome, unless the lease was lost to another worker.
-
-        Raises:
-            ContactStoreError: the store failed.
-        """
-
-    async def postpone(self, task: SummaryTask, *, delay_s: float) -> None:
-        """Give the call back, to be claimed again after `delay_s`, unless the lease was lost.
-
-        Raises:
-            ContactStoreError: the store failed.
-        """
 
 
 class Summariser(Protocol):

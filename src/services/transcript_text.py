@@ -10,6 +10,11 @@ from src.schemas.contact import Turn
 _SPEAKERS = MappingProxyType({"user": "Caller", "assistant": "Agent"})
 
 
+def is_conversation(transcript: Sequence[Turn]) -> bool:
+    """Whether both sides said something."""
+    return {"user", "assistant"} <= {turn.role for turn in transcript if turn.text.strip()}
+
+
 def spoken_lines(transcript: Sequence[Turn]) -> list[str]:
     """`Caller: …` or `Agent: …` for each turn that holds words."""
     # Each on one line, so that a turn cannot pretend to hold another speaker's.

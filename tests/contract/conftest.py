@@ -17,9 +17,11 @@ from src.adapters.mongo import Mongo
 from src.adapters.mongo_call_records import MongoCallRecords
 from src.adapters.mongo_catalogue import MongoCatalogue
 from src.adapters.mongo_contact_history import MongoContactHistory
-from src.adapters.mongo_summary_queue import MongoSummaryQueue
+from src.adapters.mongo_follow_ups import MongoFollowUps
+from src.adapters.mongo_open_calls import MongoOpenCalls
 from src.adapters.redis_client import connect_redis
-from src.services.ports import CallRecords, ContactHistory, SummaryQueue
+from src.services.follow_up_ports import FollowUps, OpenCalls
+from src.services.ports import CallRecords, ContactHistory
 from tests.contract.archives import (  # noqa: F401 - fixtures
     archive,
     archive_clock,
@@ -42,17 +44,19 @@ from tests.contract.postgres_server import (  # noqa: F401 - fixtures
 from tests.contract.servers import mongodb_server, uri_of
 from tests.fakes.clock import FakeClock
 from tests.fakes.contacts import InMemoryContacts
+from tests.fakes.follow_ups import InMemoryFollowUps, InMemoryOpenCalls
 
 BATCH = 500
 
 
 @dataclass
 class ContactStore:
-    """The three ports over one collection, and a look behind them."""
+    """The ports over one collection, and a look behind them."""
 
     history: ContactHistory
     records: CallRecords
-    queue: SummaryQueue
+    follow_ups: FollowUps
+    open_calls: OpenCalls
     clock: FakeClock
     memory: InMemoryContacts | None = None
     mongo: Mongo | None = None
@@ -122,7 +126,14 @@ def mongo(mongodb_uri: str) -> Iterator[Mongo]:
 def memory_store() -> ContactStore:
     clock = FakeClock()
     memory = InMemoryContacts(clock)
-    return ContactStore(memory, memory, memory, clock, memory=memory)
+    return ContactStore(
+        memory,
+        memory,
+        InMemoryFollowUps(memory),
+        InMemoryOpenCalls(memory),
+        clock,
+        memory=memory,
+    )
 
 
 @pytest.fixture
@@ -133,7 +144,8 @@ async def mongodb_store(mongo: Mongo) -> ContactStore:
     return ContactStore(
         MongoContactHistory(mongo),
         MongoCallRecords(mongo=mongo, clock=clock),
-        MongoSummaryQueue(mongo=mongo, clock=clock),
+        MongoFollowUps(mongo),
+        MongoOpenCalls(mongo),
         clock,
         mongo=mongo,
         catalogue=catalogue,

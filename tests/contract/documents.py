@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from src.adapters.contact_documents import Document
+from src.schemas.analysis import AnalysisStatus, CallAnalysis
 from src.schemas.contact import (
     CallDirection,
     CallEnd,
@@ -12,6 +13,7 @@ from src.schemas.contact import (
     NewContact,
     Turn,
 )
+from src.schemas.follow_up import FinishedAnalysis
 from tests.fakes.clock import NOON
 
 __all__ = [
@@ -22,6 +24,7 @@ __all__ = [
     "PHONE",
     "TALK",
     "ago",
+    "analysed",
     "call_end",
     "new_contact",
     "past_call",
@@ -103,4 +106,19 @@ def call_end(status: ContactStatus = ContactStatus.COMPLETED, **fields: Any) -> 
     """The end of a call in which the caller said something."""
     return CallEnd.model_validate(
         {"status": status, "ended_at": NOON, "transcript": TALK, **fields}
+    )
+
+
+def analysed(**fields: Any) -> FinishedAnalysis:
+    """An analysis that succeeded now."""
+    analysis = {
+        "summary": "They talked.",
+        "summary_en": None,
+        "outcome": "resolved",
+        "fields": None,
+        "language": "en",
+        **fields,
+    }
+    return FinishedAnalysis(
+        status=AnalysisStatus.DONE, at=NOON, analysis=CallAnalysis.model_validate(analysis)
     )

@@ -1,6 +1,7 @@
 """How the record of the current call grows, whatever stores it."""
 
 import asyncio
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -8,7 +9,16 @@ import pytest
 from src.schemas.contact import CallDirection, ContactStatus, Turn
 from src.schemas.receipt import FeatureReceipt, MemoryOutcome, MemoryReceipt, RefusalReason
 from tests.contract.conftest import ContactStore
-from tests.contract.documents import NOON, PHONE, TALK, ago, call_end, new_contact, past_call, turn
+from tests.contract.documents import (
+    NOON,
+    PHONE,
+    TALK,
+    ago,
+    call_end,
+    new_contact,
+    past_call,
+    turn,
+)
 
 pytestmark = pytest.mark.integration
 
@@ -30,6 +40,10 @@ async def stored(store: ContactStore, uid: str = "call-1") -> dict[str, Any]:
     return document
 
 
+def told(kind: str, at: datetime) -> dict[str, Any]:
+    return {"id": f"call-1:{kind}", "type": kind, "at": at}
+
+
 async def test_open_creates_the_record_with_the_documents_names(store: ContactStore) -> None:
     await store.records.open(
         new_contact(dynamic_variables={"name": "Daivik"}, campaign_id="spring")
@@ -47,6 +61,8 @@ async def test_open_creates_the_record_with_the_documents_names(store: ContactSt
         "campaignId": "spring",
         "callStartedAt": NOON,
         "createdAt": NOON,
+        "outbox": [told("call.started", NOON)],
+        "toldEvents": ["call.started"],
     }
 
 
@@ -167,7 +183,7 @@ async def test_close_stores_the_whole_end(store: ContactStore) -> None:
     assert len(document["handoffReceipts"]) == 1
     assert document["degradations"] == ["memory_late"]
     assert document["language"] == "hi"
-    assert document["summaryStatus"] == "pending"
+    assert document["analysisStatus"] == "pending"
 
 
 async def test_close_creates_the_record_if_open_never_got_through(store: ContactStore) -> None:
@@ -179,7 +195,7 @@ async def test_close_creates_the_record_if_open_never_got_through(store: Contact
     assert document["dynamicVariables"] == {"a": "1"}
     assert document["status"] == "abandoned"
     assert document["callStartedAt"] == NOON
-    assert document["summaryStatus"] == "pending"
+    assert document["analysisStatus"] == "pending"
 
 
 async def test_the_first_close_wins(store: ContactStore) -> None:
@@ -196,14 +212,19 @@ async def test_the_first_close_wins(store: ContactStore) -> None:
 
 @pytest.mark.parametrize(
     "transcript",
-    [(), (turn("assistant", "Hello?"),), (turn("assistant", "Hello?"), turn("user", " \n"))],
+    [
+        (),
+        (turn("assistant", "Hello?"),),
+        (turn("assistant", "Hello?"), turn("user", " \n")),
+        (turn("user", "Hello?"),),
+    ],
 )
-async def test_no_summary_is_due_when_the_caller_said_nothing(
+async def test_no_analysis_is_due_when_one_side_said_nothing(
     store: ContactStore, transcript: tuple[Turn, ...]
 ) -> None:
     await store.records.close(new_contact(), call_end(transcript=transcript))
-    assert (await stored(store))["summaryStatus"] == "no_conversation"
-    assert await store.queue.claim(worker="w", lease_s=60) is None
+    assert (await stored(store))["analysisStatus"] == "no_conversation"
+    assert await store.follow_ups.begin_analysis("call-1") is None
 
 
 async def test_writes_at_the_same_time_make_one_record(store: ContactStore) -> None:
@@ -238,3 +259,49 @@ async def test_a_call_is_withdrawn_once_its_end_was_asked_for(store: ContactStor
 async def test_a_call_that_is_over_is_not_placed_again(store: ContactStore) -> None:
     await store.records.close(new_contact(), call_end())
     assert await store.records.withdrawn("call-1")
+
+
+async def test_each_event_is_put_into_the_outbox_once(store: ContactStore) -> None:
+    for _ in range(2):
+        await store.records.open(new_contact())
+    store.clock.advance(5)
+    for _ in range(2):
+        await store.records.mark("call-1", ContactStatus.IN_PROGRESS)
+        await store.records.open(new_contact())
+    for _ in range(2):
+        await store.records.close(new_contact(), call_end(ended_at=store.clock.now()))
+    assert (await stored(store))["outbox"] == [
+        told("call.started", NOON),
+        told("call.answered", ago(seconds=-5)),
+        told("call.ended", ago(seconds=-5)),
+    ]
+
+
+async def test_what_was_told_is_not_told_again(store: ContactStore) -> None:
+    await store.records.open(new_contact())
+    await store.follow_ups.told("call-1", ["call-1:call.started"])
+    await store.records.mark("call-1", ContactStatus.IN_PROGRESS)
+    await store.follow_ups.told("call-1", ["call-1:call.answered"])
+    await store.records.open(new_contact())
+    await store.records.mark("call-1", ContactStatus.IN_PROGRESS)
+    await store.records.close(new_contact(), call_end())
+    await store.follow_ups.told("call-1", ["call-1:call.ended"])
+    await store.records.close(new_contact(), call_end())
+    await store.records.open(new_contact())
+    assert (await stored(store))["outbox"] == []
+
+
+async def test_a_close_tells_of_a_start_that_could_not_be_written(store: ContactStore) -> None:
+    await store.records.close(new_contact(), call_end(ended_at=ago(minutes=-1)))
+    assert (await stored(store))["outbox"] == [
+        told("call.started", NOON),
+        told("call.ended", ago(minutes=-1)),
+    ]
+
+
+async def test_a_call_marked_as_failed_is_over_without_a_conversation(store: ContactStore) -> None:
+    await store.load(past_call("call-1", status="dialing", conversation_summary=...))
+    await store.records.mark("call-1", ContactStatus.FAILED)
+    await store.records.mark("call-1", ContactStatus.FAILED)
+    assert (await stored(store))["outbox"] == [told("call.ended", NOON)]
+    assert (await stored(store))["analysisStatus"] == "no_conversation"

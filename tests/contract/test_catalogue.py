@@ -18,12 +18,23 @@ from src.adapters.mongo import Mongo
 from src.adapters.mongo_call_records import MongoCallRecords
 from src.adapters.mongo_catalogue import MongoCatalogue
 from src.adapters.mongo_contact_history import MongoContactHistory
+from src.adapters.mongo_follow_ups import MongoFollowUps
+from src.adapters.mongo_open_calls import MongoOpenCalls
 from src.adapters.mongo_owned import MongoOwnedStore
-from src.adapters.mongo_summary_queue import MongoSummaryQueue
-from src.schemas.contact import ContactStatus, SummaryStatus
+from src.schemas.contact import ContactStatus
+from src.schemas.follow_up import FollowUp
 from src.schemas.seed import NumberBinding, PastContact
 from src.services.owned import Resource
-from tests.contract.documents import NOON, PHONE, ago, call_end, new_contact, past_call, query
+from tests.contract.documents import (
+    NOON,
+    PHONE,
+    ago,
+    analysed,
+    call_end,
+    new_contact,
+    past_call,
+    query,
+)
 from tests.fakes.clock import FakeClock
 
 pytestmark = pytest.mark.integration
@@ -93,7 +104,7 @@ async def test_duplicates_of_older_programs_are_reported_and_served(
     (problem,) = await catalogue.prepare()
     assert "contact_uid" in problem
     names = set(await mongo.contacts.index_information())
-    assert {"contact_uid_with_duplicates", "history", "pending_summaries"} <= names
+    assert {"contact_uid_with_duplicates", "history", "pending_analyses"} <= names
     await mongo.contacts.delete_one({"contactUID": "twice"})
     assert await catalogue.prepare() == []
 
@@ -118,6 +129,15 @@ async def test_backfill_gives_older_records_what_lookups_need(
     assert found[0]["callStartedAt"] == datetime(2026, 11, 30, 4, 30, tzinfo=UTC)
     assert (found[2]["callStartedAt"], found[2]["callStartedAtAsReceived"]) == (None, "soon")
     assert found[3]["callEndedAt"] == datetime(2026, 11, 30, tzinfo=UTC)
+    assert await catalogue.backfill() == 0
+
+
+async def test_a_call_that_waits_for_its_summary_waits_for_its_analysis(
+    mongo: Mongo, catalogue: MongoCatalogue
+) -> None:
+    await mongo.contacts.insert_one(past_call("a", summaryStatus="pending"))
+    assert await catalogue.backfill() == 1
+    assert (await stored(mongo, "a"))["analysisStatus"] == "pending"
     assert await catalogue.backfill() == 0
 
 
@@ -161,7 +181,7 @@ async def test_every_query_of_a_call_finds_its_index(
     await MongoCatalogue(mongo=watched, clock=clock).prepare()
     commands.sent.clear()
     history, records = MongoContactHistory(watched), MongoCallRecords(mongo=watched, clock=clock)
-    queue = MongoSummaryQueue(mongo=watched, clock=clock)
+    follow_ups, open_calls = MongoFollowUps(watched), MongoOpenCalls(watched)
     await records.open(new_contact())
     await records.mark("call-1", ContactStatus.IN_PROGRESS)
     await records.close(new_contact(), call_end())
@@ -170,14 +190,22 @@ async def test_every_query_of_a_call_finds_its_index(
             assert [one async for one in found] == []
         async with aclosing(history.variables(asked)) as variables:
             assert [one async for one in variables] == []
-    task = await queue.claim(worker="w", lease_s=1)
-    assert task is not None
-    await queue.finish(task, SummaryStatus.DONE, "They talked.")
+    for wanted in FollowUp:
+        assert await follow_ups.overdue(wanted, before=NOON, limit=9) == ["call-1"]
+    assert await follow_ups.begin_analysis("call-1") is not None
+    assert await follow_ups.finish_analysis("call-1", analysed())
+    events = await follow_ups.waiting_events("call-1")
+    await follow_ups.told("call-1", [event.id for event in events])
+    assert await open_calls.started(before=NOON, limit=9) == []
+    await open_calls.note_unserved("call-1", NOON)
+    await open_calls.note_served("call-1")
+    assert await open_calls.next_start("s", NOON) is None
 
     used = [await index_used(mongo, command) for command in commands.sent]
-    # Open, mark, close; lookups with an open and with a short window; find, take and finish.
-    assert len(used) == 3 + 2 * (3 + 2 + 3) + 3
-    assert set(used) <= {"contact_uid", "history", "outbound_variables", "pending_summaries"}
+    # Open, mark, close; lookups with an open and with a short window; what follows the call.
+    assert len(used) == 3 + 2 * (3 + 2 + 3) + 2 + 2 + 2 + 2 + 3 + 2 + 1
+    by_call = {"contact_uid", "history", "outbound_variables", "session"}
+    assert set(used) <= by_call | {"pending_analyses", "outbox", "status"}
 
 
 async def test_a_reader_that_stops_early_lets_the_server_forget_its_cursor(

@@ -17,16 +17,15 @@ from pymongo import MongoClient
 
 import seed
 from jobs import run
-from src.adapters.clock import SystemClock
-from src.adapters.mongo_call_records import MongoCallRecords
+from src.bootstrap_follow_up import build_records
 from src.bootstrap_jobs import Jobs, build_jobs
 from src.settings import Settings
 from tests.contract.documents import call_end, new_contact
+from tests.fakes.analysis_model import ANSWER
 
 pytestmark = pytest.mark.integration
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "clinic.json"
-SUMMARY = "The caller asked when the office opens. The agent answered. Nothing is open."
 
 
 def run_seed(*arguments: str, monkeypatch: pytest.MonkeyPatch) -> int:
@@ -95,13 +94,13 @@ def jobs(mongodb_uri: str, database: str, empty_url: str, tmp_path: Path) -> Job
 
 @asynccontextmanager
 async def language_model() -> AsyncIterator[str]:
-    """Answers every chat request with the summary; its base URL."""
+    """Answers every chat request with an analysis; its base URL."""
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         head = (await reader.readuntil(b"\r\n\r\n")).lower()
         size = int(head.split(b"content-length: ")[1].split(b"\r\n")[0])
         await reader.readexactly(size)
-        message = {"role": "assistant", "content": SUMMARY}
+        message = {"role": "assistant", "content": json.dumps(dict(ANSWER))}
         choice = {"index": 0, "finish_reason": "stop", "message": message}
         body = json.dumps({"id": "1", "created": 0, "model": "m", "choices": [choice]}).encode()
         writer.write(
@@ -116,18 +115,18 @@ async def language_model() -> AsyncIterator[str]:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1"
 
 
-async def test_the_jobs_process_summarises_and_ends_when_told(jobs: Jobs) -> None:
+async def test_the_jobs_process_analyses_and_ends_when_told(jobs: Jobs) -> None:
     now = datetime.now(UTC)
-    records = MongoCallRecords(mongo=jobs.base.mongo, clock=SystemClock())
+    records = build_records(jobs.base)
     await records.close(new_contact("a"), call_end(ended_at=now))
     async with language_model() as url, asyncio.timeout(30):
         jobs.base.openai.base_url = url
         async with asyncio.TaskGroup() as group:
             process = group.create_task(run(jobs))
-            while not await jobs.base.mongo.contacts.find_one({"summaryStatus": "done"}):
+            while not await jobs.base.mongo.contacts.find_one({"analysisStatus": "done"}):
                 assert not process.done()
                 await asyncio.sleep(0.05)
             document = await jobs.base.mongo.contacts.find_one({"contactUID": "a"})
             os.kill(os.getpid(), signal.SIGTERM)
     assert document is not None
-    assert document["conversation_summary"] == SUMMARY
+    assert document["conversation_summary"] == ANSWER["summary"]

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from src.adapters.mongo_erasure import MongoErasure
-from src.schemas.contact import ContactQuery, SummaryStatus
+from src.schemas.analysis import AnalysisStatus
+from src.schemas.contact import ContactQuery
 from src.services.erasure import ErasureRequest
 from tests.contract.conftest import ContactStore
 from tests.contract.documents import (
@@ -14,6 +15,7 @@ from tests.contract.documents import (
     OWNER,
     PHONE,
     ago,
+    analysed,
     call_end,
     new_contact,
     past_call,
@@ -27,11 +29,13 @@ CANARY = "zanzibar"
 SPOKEN = {
     "transcript": [turn("user", CANARY).model_dump()],
     "conversation_summary": f"About {CANARY}.",
+    "conversation_summary_en": f"About {CANARY}.",
+    "room": "call-_+14155550123_x",
     "dynamicVariables": {"name": CANARY},
     "analysis": {"topic": CANARY},
     "memoryReceipt": {"history": {"outcome": "applied"}},
     "handoffReceipts": [{}],
-    "summaryStatus": "done",
+    "analysisStatus": "done",
     "callEndedAt": ago(hours=23),
 }
 
@@ -72,7 +76,7 @@ async def test_a_record_is_emptied_of_everything_but_the_call(
 ) -> None:
     await store.load(call("a", userId="u-1", sessionId="s1", campaignId="spring"))
     assert await erasure.erase(request()) == {
-        "summaries": 1,
+        "summaries": 2,
         "variables": 1,
         "transcripts": 1,
         "analyses": 1,
@@ -94,7 +98,7 @@ async def test_a_record_is_emptied_of_everything_but_the_call(
         "transcript": [],
         "memoryReceipt": None,
         "handoffReceipts": [],
-        "summaryStatus": "no_conversation",
+        "analysisStatus": "no_conversation",
         "callStartedAt": ago(days=1),
         "callEndedAt": ago(hours=23),
         "createdAt": ago(days=1),
@@ -165,17 +169,17 @@ async def test_no_later_call_hears_of_it(store: ContactStore, erasure: MongoEras
     assert [one async for one in store.history.variables(asked)] == []
 
 
-async def test_a_summary_in_the_making_is_not_stored(
+async def test_an_analysis_in_the_making_is_not_stored(
     store: ContactStore, erasure: MongoErasure
 ) -> None:
     await store.records.close(new_contact(), call_end())
-    task = await store.queue.claim(worker="w", lease_s=60)
-    assert task is not None
+    assert await store.follow_ups.begin_analysis("call-1") is not None
     await erasure.erase(request(session_ids=("call-1",)))
-    await store.queue.finish(task, SummaryStatus.DONE, f"About {CANARY}.")
+    assert not await store.follow_ups.finish_analysis("call-1", analysed(summary=CANARY))
     assert await emptied(store, "call-1") == {"call-1"}
-    store.clock.advance(3600)
-    assert await store.queue.claim(worker="w", lease_s=60) is None
+    assert await store.follow_ups.begin_analysis("call-1") is None
+    kinds = [event.type for event in await store.follow_ups.waiting_events("call-1")]
+    assert kinds == ["call.started", "call.ended"]
 
 
 async def test_a_call_that_goes_on_after_the_deletion_brings_nothing_back(
@@ -191,4 +195,4 @@ async def test_a_call_that_goes_on_after_the_deletion_brings_nothing_back(
     assert "4155550123" not in str(document)
     assert document["status"] == "completed"
     assert document["callEndedAt"] is not None
-    assert document["summaryStatus"] == SummaryStatus.NO_CONVERSATION.value
+    assert document["analysisStatus"] == AnalysisStatus.NO_CONVERSATION.value

@@ -84,7 +84,7 @@ async def type_to_the_agent(kit: CallKit, person: str, typed: str, answered: str
         await kit.providers.script("chat", Step(match=typed, reply=f"You said {answered}."))
         await visitor.type(f"Please note {typed} for me.")
         await visitor.line(answered)
-    await kit.contact({"contactUID": uid}, until=lambda record: "summaryStatus" in record)
+    await kit.contact({"contactUID": uid}, until=lambda record: "analysisStatus" in record)
 
 
 async def call_the_agent(kit: CallKit, caller: str, spoken: str, summarised: str) -> None:

@@ -252,7 +252,7 @@ async def test_hanging_up_in_the_greeting_keeps_what_was_heard(kit: CallKit, cal
     await call.hang_up()
     record = await kit.contact({"phone": caller}, until=ended)
     assert record["status"] == "completed"
-    assert record["summaryStatus"] == "no_conversation"
+    assert record["analysisStatus"] == "no_conversation"
     assert all(turn["interrupted"] for turn in record["transcript"])
 
 

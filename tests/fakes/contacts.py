@@ -1,8 +1,8 @@
-"""Contact records in memory: the three ports that the MongoDB adapters implement."""
+"""Contact records in memory: history and the current call's record, as the MongoDB adapters keep them."""
 
 import copy
 from collections.abc import AsyncGenerator, Callable
-from datetime import timedelta
+from datetime import datetime
 from typing import Any, TypeVar
 
 from typing_extensions import override
@@ -16,9 +16,8 @@ from src.adapters.contact_documents import (
     past_conversation,
     remembered_variables,
     start_fields,
-    transcript,
 )
-from src.schemas.calls import SummaryTask
+from src.schemas.analysis import AnalysisStatus
 from src.schemas.contact import (
     CallEnd,
     ContactQuery,
@@ -26,20 +25,20 @@ from src.schemas.contact import (
     NewContact,
     PastConversation,
     RememberedVariables,
-    SummaryStatus,
 )
-from src.services.ports import CallRecords, Clock, ContactHistory, SummaryQueue
+from src.schemas.events import EventType
+from src.services.call_events import OUTBOX, TOLD, outbox_entry
+from src.services.ports import CallRecords, Clock, ContactHistory
 from tests.fakes.faults import Faults
 
 Record = TypeVar("Record", PastConversation, RememberedVariables)
 
 
-class InMemoryContacts(ContactHistory, CallRecords, SummaryQueue):
+class InMemoryContacts(ContactHistory, CallRecords):
     """Holds documents as a store would; `faults` makes it fail or hang."""
 
     def __init__(self, clock: Clock, *documents: Document) -> None:
         self._clock = clock
-        self._claims = 0
         self.documents: list[Document] = []
         self.faults = Faults()
         self.add(*documents)
@@ -83,7 +82,8 @@ class InMemoryContacts(ContactHistory, CallRecords, SummaryQueue):
     @override
     async def open(self, contact: NewContact) -> None:
         await self.faults.check()
-        self._start(contact, contact.status)
+        document = self._start(contact, contact.status)
+        _tell(document, EventType.CALL_STARTED, contact.call_started_at)
 
     @override
     async def mark(self, contact_uid: str, status: ContactStatus) -> None:
@@ -91,6 +91,11 @@ class InMemoryContacts(ContactHistory, CallRecords, SummaryQueue):
         document = self._find(contact_uid)
         if document is not None and document.get("status") not in FINAL_STATUSES:
             document["status"] = status.value
+            if status is ContactStatus.IN_PROGRESS:
+                _tell(document, EventType.CALL_ANSWERED, self._clock.now())
+            elif status in FINAL_STATUSES:
+                _tell(document, EventType.CALL_ENDED, self._clock.now())
+                document.setdefault("analysisStatus", AnalysisStatus.NO_CONVERSATION.value)
 
     @override
     async def withdrawn(self, contact_uid: str) -> bool:
@@ -104,57 +109,18 @@ class InMemoryContacts(ContactHistory, CallRecords, SummaryQueue):
         document = self._find(contact.contact_uid)
         if document is not None and document.get("callEndedAt") is not None:
             return
-        self._start(contact, end.status).update(end_fields(end))
-
-    @override
-    async def claim(self, *, worker: str, lease_s: float) -> SummaryTask | None:
-        await self.faults.check()
-        now = self._clock.now()
-        due = [
-            document
-            for document in self.documents
-            if document.get("summaryStatus") == SummaryStatus.PENDING
-            and document["summaryDueAt"] <= now
-        ]
-        if not due:
-            return None
-        document = min(due, key=lambda one: one["summaryDueAt"])
-        self._claims += 1
-        document["summaryClaim"] = f"{worker}-{self._claims}"
-        document["summaryDueAt"] = now + timedelta(seconds=lease_s)
-        document["summaryAttempts"] += 1
-        return SummaryTask(
-            contact_uid=document["contactUID"],
-            transcript=transcript(document),
-            language=document["language"],
-            attempt=document["summaryAttempts"],
-            claim=document["summaryClaim"],
-        )
-
-    @override
-    async def finish(self, task: SummaryTask, status: SummaryStatus, summary: str | None) -> None:
-        await self.faults.check()
-        document = self._claimed(task)
-        if document is not None:
-            document["summaryStatus"] = status.value
-            document["summaryDueAt"] = document["summaryClaim"] = None
-            if summary is not None:
-                document["conversation_summary"] = summary
-
-    @override
-    async def postpone(self, task: SummaryTask, *, delay_s: float) -> None:
-        await self.faults.check()
-        document = self._claimed(task)
-        if document is not None:
-            document["summaryDueAt"] = self._clock.now() + timedelta(seconds=delay_s)
-            document["summaryClaim"] = None
+        if document is not None and document.get("erasedAt") is not None:
+            if document.get("status") not in FINAL_STATUSES:
+                document["status"] = end.status.value
+            document["callEndedAt"] = end.ended_at
+        else:
+            document = self._start(contact, end.status)
+            document.update(end_fields(end))
+        _tell(document, EventType.CALL_STARTED, contact.call_started_at)
+        _tell(document, EventType.CALL_ENDED, end.ended_at)
 
     def _find(self, contact_uid: str) -> Document | None:
         return next((d for d in self.documents if d.get("contactUID") == contact_uid), None)
-
-    def _claimed(self, task: SummaryTask) -> Document | None:
-        document = self._find(task.contact_uid)
-        return document if document and document.get("summaryClaim") == task.claim else None
 
     def _start(self, contact: NewContact, status: ContactStatus) -> Document:
         document = self._find(contact.contact_uid)
@@ -170,6 +136,14 @@ class InMemoryContacts(ContactHistory, CallRecords, SummaryQueue):
         document["status"] = document["status"] if final else status.value
         document["createdAt"] = document.get("createdAt") or self._clock.now()
         return document
+
+
+def _tell(document: Document, kind: EventType, at: datetime) -> None:
+    told = document.setdefault(TOLD, [])
+    outbox = document.setdefault(OUTBOX, [])
+    if kind.value not in told:
+        told.append(kind.value)
+        outbox.append(outbox_entry(document["contactUID"], kind, at))
 
 
 def _is_candidate(document: Document, query: ContactQuery) -> bool:

@@ -13,11 +13,12 @@ from src.adapters.mongo_agents import MongoAgents
 from src.adapters.mongo_call_records import MongoCallRecords
 from src.adapters.mongo_catalogue import MongoCatalogue
 from src.adapters.mongo_contact_history import MongoContactHistory
-from src.adapters.mongo_summary_queue import MongoSummaryQueue
+from src.adapters.mongo_follow_ups import MongoFollowUps
+from src.adapters.mongo_open_calls import MongoOpenCalls
 from src.schemas.contact import ContactStatus
 from src.schemas.errors import ContactStoreError
 from tests.contract.documents import call_end, new_contact, query
-from tests.fakes.clock import FakeClock
+from tests.fakes.clock import NOON, FakeClock
 
 
 @pytest.fixture
@@ -55,13 +56,14 @@ async def test_every_operation_says_that_the_store_failed(nobody_there: Mongo) -
         variables(),
         agents.by_id("a"),
         agents.by_number("+15105550100"),
-        MongoSummaryQueue(mongo=mongo, clock=clock).claim(worker="w", lease_s=1),
+        MongoFollowUps(mongo).begin_analysis("a"),
+        MongoOpenCalls(mongo).started(before=NOON, limit=1),
         catalogue.prepare(),
         catalogue.put_agents([{"agentId": "a"}]),
         catalogue.backfill(),
         return_exceptions=True,
     )
-    assert [type(outcome) for outcome in outcomes] == [ContactStoreError] * 12
+    assert [type(outcome) for outcome in outcomes] == [ContactStoreError] * 13
     assert {str(outcome) for outcome in outcomes} == {"contact store: ServerSelectionTimeoutError"}
 
 

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from src.schemas.analysis import CallAnalysis, Outcome
 from src.schemas.contact import Turn
 from src.schemas.errors import LanguageModelError
-from src.services.analysis import CallAnalyser, is_conversation
+from src.services.analysis import CallAnalyser
+from src.services.transcript_text import is_conversation
 from tests.fakes.analysis_model import ANSWER, FakeAnalysisModel
 from tests.fakes.clock import NOON
 from tests.fakes.redactor import FakeRedactor
