@@ -13,6 +13,7 @@ from src.adapters.embeddings import OpenAIEmbedder
 from src.adapters.file_journal import FileJournal
 from src.adapters.memory_journal import FileMemoryJournal
 from src.adapters.mongo import Mongo
+from src.adapters.mongo_contact_history import MongoContactHistory
 from src.adapters.mongo_erasure import MongoErasure
 from src.adapters.postgres import Postgres
 from src.adapters.postgres_knowledge import PostgresKnowledge
@@ -20,7 +21,10 @@ from src.adapters.postgres_memory import PostgresMemoryStore
 from src.adapters.presidio import PresidioRedactor
 from src.adapters.redis_client import connect_redis
 from src.adapters.redis_memory import RedisMemoryStore
+from src.adapters.tokens import O200kTokenCounter
+from src.schemas.calls import CallPolicy
 from src.services.breaker import BreakerPolicy
+from src.services.conversation_history import MemorySources
 from src.services.erasure import call_journal_surface, nothing_kept, records_surface
 from src.services.memory_ports import Redactor
 from src.services.memory_stores import MemoryPolicy, MemoryStores, WritePolicy
@@ -106,6 +110,28 @@ def build_memory(
             # Passages are cached nowhere but on the entries that quote them.
             nothing_kept("passage_cache"),
         ),
+    )
+
+
+def call_policy(settings: Settings) -> CallPolicy:
+    """The limits of calls, and of what is shown of them ahead."""
+    return CallPolicy(
+        memory_deadline_s=settings.memory_deadline_ms / 1000,
+        ringing_memory_deadline_s=settings.ringing_memory_deadline_ms / 1000,
+        ring_timeout_s=settings.ring_timeout_s,
+        default_region=settings.default_region,
+    )
+
+
+def build_sources(
+    base: Foundation, policy: CallPolicy, count_tokens: O200kTokenCounter
+) -> MemorySources:
+    """What earlier calls are looked up with. Does no I/O."""
+    return MemorySources(
+        contacts=MongoContactHistory(base.mongo),
+        clock=base.clock,
+        count_tokens=count_tokens,
+        max_block_tokens=policy.history_max_tokens,
     )
 
 

@@ -16,12 +16,14 @@ from src.api.metrics import Metrics
 from src.api.middleware import RequestGate
 from src.api.problems import Problem
 from src.api.routes import (
+    agents,
     calls,
     contacts,
     health,
     memory,
     phone_numbers,
     sessions,
+    settings,
     webhooks,
 )
 from src.api.services import ApiServices
@@ -29,12 +31,14 @@ from src.api.tenant import require_gates, resource_routes
 
 MAX_BODY_BYTES = 1024 * 1024
 ROUTERS: tuple[APIRouter, ...] = (
+    agents.router,
     contacts.router,
     calls.router,
     phone_numbers.router,
     sessions.router,
     memory.router,
     webhooks.router,
+    settings.router,
 )
 """What is below `/api/v2`, resource by resource."""
 

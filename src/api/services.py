@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 
+from src.services.agent_documents import AgentDocuments
 from src.services.api_keys import ApiKeys
 from src.services.api_ports import Answers, RateLimiter, RatePolicy
 from src.services.call_records_view import CallRecordsView
 from src.services.memory_access import MemoryAccess
 from src.services.outbound_calls import OutboundCalls
 from src.services.owned import OwnedStore
+from src.services.owner_settings import OwnersSettings
 from src.services.phone_number_bindings import PhoneNumberBindings
 from src.services.ports import Clock
+from src.services.preview import CallPreview
 from src.services.web_sessions import WebSessions
 from src.services.webhooks import Webhooks
 
@@ -27,6 +30,9 @@ class ApiServices:
     limiter: RateLimiter
     answers: Answers
     webhooks: Webhooks
+    agents: AgentDocuments
+    preview: CallPreview
+    settings: OwnersSettings
     calls: OutboundCalls
     records: CallRecordsView
     numbers: PhoneNumberBindings

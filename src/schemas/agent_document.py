@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import re
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -18,10 +19,12 @@ from pydantic import (
     StrictInt,
     TypeAdapter,
     ValidationError,
+    WithJsonSchema,
 )
 from pydantic.alias_generators import to_camel
 
 from src.schemas.agent_meta_schema import AgentMeta, TimeZoneName, WindowType
+from src.schemas.instants import Instant
 from src.schemas.text import Key, Text
 
 MAX_CONTEXT_CHARS = 200_000
@@ -31,6 +34,7 @@ _MAX_INTEGER = 2**63 - 1  # of MongoDB
 _MAX_WINDOW = 1_000_000
 """Of any unit; windows longer than the calendar begin with it."""
 
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _META = AgentMeta.model_fields
 _KEY = TypeAdapter(Key)
 _TEXT = TypeAdapter(Text)
@@ -41,22 +45,16 @@ def _default(field: str) -> Any:  # noqa: ANN401 - of the field's own type
     return _META[field].default
 
 
-def _written_date(value: object) -> object:
-    """Only a date or an instant as ISO 8601 writes them: no numbers, and no text of digits."""
-    if isinstance(value, datetime) or value is None:
-        return value
-    if not isinstance(value, str) or value.strip().lstrip("+-").replace(".", "").isdigit():
-        raise ValueError("must be a date (2026-03-01) or an instant with its zone, in ISO 8601")
-    return f"{value}T00:00:00Z" if len(value) == len("2026-03-01") else value
+def _day_or_instant(value: object) -> object:
+    """A day begins at midnight in UTC."""
+    if isinstance(value, str) and _DAY.fullmatch(value):
+        return f"{value}T00:00:00Z"
+    return value
 
 
-def _in_utc(moment: datetime) -> datetime:
-    # MongoDB keeps milliseconds.
-    milliseconds = moment.microsecond // 1000 * 1000
-    try:
-        return moment.astimezone(UTC).replace(microsecond=milliseconds)
-    except OverflowError:
-        raise ValueError("must be within the years 1 to 9999, in UTC") from None
+def _in_milliseconds(moment: datetime) -> datetime:
+    # As MongoDB keeps it.
+    return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
 
 def _storable(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
@@ -83,7 +81,12 @@ def _json_object(value: dict[str, JsonValue]) -> dict[str, JsonValue]:
         raise ValueError(error.errors()[0]["msg"].removeprefix("Value error, ")) from None
 
 
-StartDate = Annotated[AwareDatetime, BeforeValidator(_written_date), AfterValidator(_in_utc)]
+StartDate = Annotated[
+    Instant,
+    BeforeValidator(_day_or_instant),
+    AfterValidator(_in_milliseconds),
+    WithJsonSchema({"type": "string", "anyOf": [{"format": "date"}, {"format": "date-time"}]}),
+]
 JsonObject = Annotated[dict[str, JsonValue], AfterValidator(_json_object)]
 AgentId = Annotated[Text, Field(min_length=1, max_length=200, examples=["outreach-5f0c6f7e1c9b"])]
 _Language = Annotated[

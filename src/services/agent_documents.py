@@ -19,6 +19,7 @@ from src.services.owned import Document, OwnedDocuments, OwnedStore, Position, R
 from src.services.ports import Clock
 
 _OWN_FIELDS = frozenset({*AGENT_FIELDS, "historyContext", "createdAt", "updatedAt", "version"})
+_CHANGED = "the agent was changed or removed at the same moment"
 _MAX_SLUG = 24
 _NOT_IN_SLUG = re.compile(r"[^a-z0-9]+")
 
@@ -81,13 +82,17 @@ class AgentDocuments:
 
         Raises:
             InvalidInputError: a field is not as it must be, or names an agent that is not the owner's.
-            StaleError: the agent is not of `if_version` any more, or was changed at the same moment.
+            StaleError: the agent is not of `if_version` any more.
+            ConflictError: no version was asked for, and the agent was changed at the same moment.
         """
         before = await self._stored(owner_id, agent_id)
         if if_version is not None and _version(before) != if_version:
             raise StaleError("the agent was changed since it was read")
         document = await self._checked(owner_id, document, agent_id)
-        version = await self._pin_version(owner_id, before)
+        lost = StaleError if if_version is not None else ConflictError
+        if not await self._pin_version(owner_id, before):
+            raise lost(_CHANGED)
+        version = _version(before)
         stored = {
             **{name: value for name, value in before.items() if name not in _OWN_FIELDS},
             **document.stored(),
@@ -98,7 +103,7 @@ class AgentDocuments:
             "version": version + 1,
         }
         if not await self._agents(owner_id).replace(agent_id, stored, version=version):
-            raise StaleError("the agent was changed or removed at the same moment")
+            raise lost(_CHANGED)
         return _agent(stored, await self._warnings(owner_id, document))
 
     async def delete(self, owner_id: str, agent_id: str) -> None:
@@ -174,18 +179,12 @@ class AgentDocuments:
         )
         return {str(one["agentId"]): one for one in found}
 
-    async def _pin_version(self, owner_id: str, stored: Mapping[str, Any]) -> int:
-        """The version to replace; one that another program stored is first given a number.
-
-        Raises:
-            StaleError: the agent was changed at the same moment.
-        """
+    async def _pin_version(self, owner_id: str, stored: Mapping[str, Any]) -> bool:
+        """Give a version to what another program stored without; False if that was just changed."""
         version = _version(stored)
-        if stored.get("version") != version and not await self._agents(owner_id).update(
+        return stored.get("version") == version or await self._agents(owner_id).update(
             str(stored["agentId"]), {"version": version}, where={"version": stored.get("version")}
-        ):
-            raise StaleError("the agent was changed at the same moment")
-        return version
+        )
 
     async def _stored(self, owner_id: str, agent_id: str) -> Document:
         stored = await self._agents(owner_id).get(agent_id)

@@ -13,8 +13,11 @@ from fastapi import APIRouter, FastAPI
 from src.api.app import create_app
 from src.api.services import ApiServices
 from src.schemas.api_keys import KeyKind
+from src.schemas.calls import CallPolicy
+from src.services.agent_documents import AgentDocuments
 from src.services.api_keys import ApiKeys, NewKey
 from src.services.call_records_view import CallRecordsView
+from src.services.conversation_history import MemorySources
 from src.services.in_memory_archive import InMemoryArchive
 from src.services.in_memory_journal import InMemoryJournal
 from src.services.in_memory_sessions import InMemorySessions
@@ -22,7 +25,9 @@ from src.services.memory_access import MemoryAccess
 from src.services.memory_stores import MemoryStores
 from src.services.outbound_calls import OutboundCalls
 from src.services.owned import Resource
+from src.services.owner_settings import OwnersSettings
 from src.services.phone_number_bindings import PhoneNumberBindings
+from src.services.preview import CallPreview
 from src.services.unified_memory import UnifiedMemoryService
 from src.services.web_sessions import WebSessions
 from src.services.webhook_delivery import WebhookDispatcher
@@ -98,6 +103,19 @@ async def world() -> AsyncIterator[ApiWorld]:
         limiter=limiter,
         answers=answers,
         webhooks=Webhooks(store=owned, log=deliveries, sender=sender, clock=clock),
+        agents=AgentDocuments(owned=owned, clock=clock),
+        preview=CallPreview(
+            owned=owned,
+            sources=MemorySources(
+                contacts=records,
+                clock=clock,
+                count_tokens=lambda text: len(text.split()),
+                max_block_tokens=400,
+            ),
+            preferences=archive,
+            policy=CallPolicy(),
+        ),
+        settings=OwnersSettings(owned=owned),
         calls=OutboundCalls(owned=owned, records=records, dispatcher=dispatcher, clock=clock),
         records=CallRecordsView(owned=owned, archive=archive),
         numbers=PhoneNumberBindings(owned=owned, provisioning=provisioning, clock=clock),

@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typing_extensions import override
 
 from src.schemas.agent_document import Agent, AgentDocument, WarningCode
 from src.schemas.agent_meta_schema import AgentMeta
 from src.schemas.errors import ConflictError, InvalidInputError, NotFoundError, StaleError
 from src.services.agent_config import AGENT_FIELDS, build_agent_config, read_agent
 from src.services.agent_documents import AgentDocuments
-from src.services.owned import Resource
+from src.services.owned import OwnedDocuments, Resource
 from tests.fakes.clock import NOON, FakeClock
 from tests.fakes.owned import InMemoryOwnedStore
 from tests.unit.services.agents import LINKED, documents
@@ -164,9 +165,33 @@ async def test_two_first_updates_of_an_agent_without_version_do_not_both_win(wor
     documents = world.owned.of(OWNER, Resource.AGENTS)
     before = await documents.get("old")
     assert before is not None
-    assert await world.agents._pin_version(OWNER, before) == 0
-    with pytest.raises(StaleError):
-        await world.agents._pin_version(OWNER, before)
+    assert await world.agents._pin_version(OWNER, before)
+    assert not await world.agents._pin_version(OWNER, before)
+
+
+class _Overtaken(InMemoryOwnedStore):
+    """Every document is changed between its being read and being written."""
+
+    @override
+    def of(self, owner_id: str, resource: Resource) -> OwnedDocuments:
+        for one in self.documents[resource]:
+            one["version"] = one.get("version", 0) + 1
+        return super().of(owner_id, resource)
+
+
+@pytest.mark.parametrize("version", [None, 1])
+async def test_an_update_that_was_overtaken_is_refused(version: int | None) -> None:
+    world = World()
+    created = await world.create()
+    read = await world.owned.of(OWNER, Resource.AGENTS).get(created.agent_id)
+    overtaken = _Overtaken()
+    overtaken.documents = world.owned.documents
+    world.agents = AgentDocuments(owned=overtaken, clock=world.clock)
+    assert read is not None
+    error = ConflictError if version is None else StaleError
+    asked = None if version is None else read["version"] + 1  # as of the service's own reading
+    with pytest.raises(error):
+        await world.replace(created.agent_id, asked)
 
 
 async def test_other_owners_agents_are_not_there(world: World) -> None:
@@ -360,10 +385,9 @@ anything = st.recursive(
 )
 histories = st.fixed_dictionaries(
     {},
-    optional={
-        name: anything
-        for name in ("enabled", "maxConversations", "window", "linkedAgentIds", "variableMemory")
-    },
+    optional=dict.fromkeys(
+        ("enabled", "maxConversations", "window", "linkedAgentIds", "variableMemory"), anything
+    ),
 )
 
 
