@@ -1,14 +1,20 @@
 """What the OpenAPI document says is what the API does, on real stores and over HTTP."""
 
 import asyncio
+import base64
+import json
+import re
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, urlencode
 
+import httpx
 import pytest
 import uvicorn
 
@@ -29,6 +35,7 @@ from src.settings import Settings
 from tests.api_schema import run
 from tests.fakes.media_server import FakeDispatcher, FakeProvisioning, FakeRoomTokens
 from tests.planted_owner import Planted, plant
+from tests.unit.api.credential_matrix import READ, SAMPLES
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(400)]
 
@@ -105,11 +112,96 @@ def serving(api: Api) -> Iterator[str]:
         thread.join(20)
 
 
-def test_the_api_does_what_its_document_says(settings: Settings) -> None:
+@dataclass(frozen=True)
+class Served:
+    """A running API, and an owner who has something there."""
+
+    url: str
+    token: str
+    planted: Planted
+
+
+@pytest.fixture
+def api(settings: Settings) -> Iterator[Served]:
     load_numbering_plans()
     token, planted = asyncio.run(_prepare(build_foundation(settings)))
     with serving(_without_media_server(build_api(settings))) as url:
-        outcome = run(url, token, planted)
+        yield Served(url, token, planted)
+
+
+def test_the_api_does_what_its_document_says(api: Served) -> None:
+    outcome = run(api.url, api.token, api.planted)
     assert outcome.failures == [], "\n\n".join(outcome.failures[:20])
     # Else little of each operation was tried.
     assert outcome.never_succeeded == []
+
+
+HOSTILE = (
+    "\x00",
+    "a\x00b",
+    "\ud800",
+    "$where",
+    "a.b",
+    "\u202e",
+    "\uffff",
+    "😀" * 60,
+    "../../..",
+    "' OR 1=1 --",
+)
+CURSORS = [
+    base64.urlsafe_b64encode(json.dumps(one).encode()).decode()
+    for one in (
+        ["2026-12-01T00:00:00Z", "\x00"],
+        ["2026-12-01T00:00:00Z", "\ud800"],
+        ["0001-01-01T00:00:00+23:59", "a"],
+        ["9999-12-31T23:59:59-23:59", "a"],
+        ["2026-12-01T00:00:00Z", {"$gt": ""}],
+        [0, "a"],
+    )
+]
+
+
+def _requests(served: Served) -> Iterator[httpx.Request]:
+    """Every route with each of its words replaced in turn."""
+    document = httpx.get(f"{served.url}/openapi.json").json()
+    for path, operations in document["paths"].items():
+        for method, operation in operations.items():
+            sample = SAMPLES.get(operation["operationId"], READ)
+            names = [one["name"] for one in operation.get("parameters", ()) if one["in"] == "query"]
+            for word in HOSTILE:
+                quoted = quote(word, safe="", errors="surrogatepass")
+                url = served.url + re.sub(r"{\w+}", quoted, path)
+                yield _request(method, url, sample.body, sample.params)
+                url = served.url + re.sub(r"{\w+}", "a", path)
+                for name in names:
+                    query = urlencode({**sample.params, name: word}, errors="surrogatepass")
+                    yield _request(method, f"{url}?{query}", sample.body, {})
+                for name, value in (sample.body or {}).items():
+                    worse = [word] if isinstance(value, list) else word
+                    yield _request(method, url, {**(sample.body or {}), name: worse}, sample.params)
+            for cursor in CURSORS if "cursor" in names else ():
+                yield _request(method, url, None, {"cursor": cursor})
+
+
+def _request(
+    method: str, url: str, body: Mapping[str, Any] | None, params: Mapping[str, str]
+) -> httpx.Request:
+    # `json` of httpx would refuse to write a lone surrogate.
+    content = None if body is None else json.dumps(body).encode()
+    headers = {} if body is None else {"Content-Type": "application/json"}
+    full = httpx.URL(url).copy_merge_params(dict(params)) if params else httpx.URL(url)
+    return httpx.Request(method.upper(), full, content=content, headers=headers)
+
+
+def test_no_words_are_the_fault_of_the_api(api: Served) -> None:
+    found: Counter[int] = Counter()
+    faults = []
+    with httpx.Client(headers={"Authorization": f"Bearer {api.token}"}, timeout=30) as client:
+        for request in _requests(api):
+            request.headers.update(client.headers)
+            status = client.send(request).status_code
+            found[status] += 1
+            if status >= 500:
+                faults.append(f"{status} {request.method} {request.url} {request.content!r}")
+    assert faults == []
+    assert found[422] > 200
