@@ -41,6 +41,7 @@ async def plant(base: Foundation, owner_id: str) -> Planted:
     known: Known = {}
     agent_id = await _plant_agent(base, owner_id)
     known["body.agentId"] = [agent_id]
+    known["path.agentId"] = [await _plant_agent(base, owner_id) for _ in range(EACH)]
     for number in range(EACH):
         for name, value in (await _plant_one(base, owner_id, agent_id, number)).items():
             known.setdefault(f"path.{name}", []).append(value)

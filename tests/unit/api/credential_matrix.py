@@ -40,6 +40,15 @@ class Sample:
 
 READ = Sample()
 SAMPLES: Mapping[str, Sample] = {
+    "createAgent": Sample({"name": "Reception"}),
+    "listAgents": READ,
+    "getAgent": READ,
+    "replaceAgent": Sample({"name": "Reception"}),
+    "deleteAgent": READ,
+    "lintAgent": READ,
+    "previewAgent": Sample(params={"phone": CALLER}),
+    "getSettings": READ,
+    "replaceSettings": Sample({"defaultRegion": "IN"}),
     "listContacts": READ,
     "getContact": READ,
     "placeCall": Sample({"agentId": AGENT, "phone": CALLER}),

@@ -108,7 +108,7 @@ async def plant(world: ApiWorld) -> None:
     await contacts.insert({**call, **live})
     await contacts.insert({**call, **over})
     numbers = world.owned.of(OWNER, Resource.PHONE_NUMBERS)
-    number = {"number": ids.number, "agentId": AGENT, "label": WORD, "createdAt": now}
+    number = {"number": ids.number, "agentId": "acme-sales", "label": WORD, "createdAt": now}
     await numbers.insert(number)
     await world.owned.of(OWNER, Resource.OWNERS).insert(
         {"defaultRegion": "US", "anonymizePhi": True}
