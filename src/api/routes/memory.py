@@ -37,6 +37,7 @@ PersonId = Annotated[
         description="Your own id of the person, or their phone number with its country: `+15551234567`.",
     ),
 ]
+"""In paths as `{userId:path}`: an owner's own ids may have slashes."""
 _MISSING = problem_responses(404)
 
 
@@ -95,14 +96,14 @@ async def delete_session(
     return DeletionReceiptView.of(await access.delete_session(tenant.owner_id, session_id))
 
 
-@router.get("/users/{userId}/memory", operation_id="exportUserMemory")
+@router.get("/users/{userId:path}/memory", operation_id="exportUserMemory")
 async def export(request: Request, user_id: PersonId, tenant: Reader) -> ExportView:
     """Everything kept of a person: conversations, settings, preferences, and records of calls."""
     memory, calls = await services_of(request).memory.export(tenant.owner_id, user_id)
     return ExportView(memory=memory, calls=calls)
 
 
-@router.delete("/users/{userId}/memory", operation_id="deleteUserMemory")
+@router.delete("/users/{userId:path}/memory", operation_id="deleteUserMemory")
 async def delete_user(
     request: Request,
     user_id: PersonId,
@@ -114,14 +115,14 @@ async def delete_user(
     return DeletionReceiptView.of(await access.delete(tenant.owner_id, user_id, scope))
 
 
-@router.get("/users/{userId}/memory/settings", operation_id="getUserMemorySettings")
+@router.get("/users/{userId:path}/memory/settings", operation_id="getUserMemorySettings")
 async def settings(request: Request, user_id: PersonId, tenant: Reader) -> MemorySettingsView:
     """What a person chose of memory and privacy, else the defaults."""
     found = await services_of(request).memory.settings(tenant.owner_id, user_id)
     return MemorySettingsView.of(found)
 
 
-@router.put("/users/{userId}/memory/settings", operation_id="putUserMemorySettings")
+@router.put("/users/{userId:path}/memory/settings", operation_id="putUserMemorySettings")
 async def put_settings(
     request: Request, user_id: PersonId, wanted: MemorySettingsView, tenant: Writer
 ) -> MemorySettingsView:
