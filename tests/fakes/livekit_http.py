@@ -35,6 +35,7 @@ class FakeLiveKit:
         self.trunks: dict[str, api.SIPInboundTrunkInfo] = {}
         self.rules: dict[str, api.SIPDispatchRuleInfo] = {}
         self.rooms: dict[str, list[api.AgentDispatch]] = {}
+        self.participants: dict[str, list[api.ParticipantInfo]] = {}
         self.created: list[api.CreateRoomRequest] = []
         self.asked: list[str] = []
         self.refuse: RefusalError | None = None
@@ -52,6 +53,7 @@ class FakeLiveKit:
             "SIP/DeleteSIPDispatchRule": (api.DeleteSIPDispatchRuleRequest, self._delete_rule),
             "RoomService/CreateRoom": (api.CreateRoomRequest, self._create_room),
             "RoomService/ListRooms": (api.ListRoomsRequest, self._list_rooms),
+            "RoomService/ListParticipants": (api.ListParticipantsRequest, self._list_participants),
             "RoomService/DeleteRoom": (api.DeleteRoomRequest, self._delete_room),
             "AgentDispatchService/ListDispatch": (api.ListAgentDispatchRequest, self._dispatches),
         }
@@ -154,6 +156,9 @@ class FakeLiveKit:
     def _list_rooms(self, request: api.ListRoomsRequest) -> Message:
         known = [api.Room(name=name) for name in request.names if name in self.rooms]
         return api.ListRoomsResponse(rooms=known)
+
+    def _list_participants(self, request: api.ListParticipantsRequest) -> Message:
+        return api.ListParticipantsResponse(participants=self._of(self.participants, request.room))
 
     def _delete_room(self, request: api.DeleteRoomRequest) -> Message:
         self._of(self.rooms, request.room)
