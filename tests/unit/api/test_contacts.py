@@ -6,6 +6,7 @@ from typing import Any
 
 import httpx
 import pytest
+from typing_extensions import override
 
 from src.api.pagination import cursor_of
 from src.api.routes.contacts import router
@@ -22,6 +23,7 @@ PHONE = "+919876543210"
 class ObjectId:
     """A value as MongoDB has them and JSON does not."""
 
+    @override
     def __str__(self) -> str:
         return "65f0"
 

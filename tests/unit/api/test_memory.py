@@ -5,6 +5,7 @@ from typing import Any
 
 import httpx
 import pytest
+from typing_extensions import override
 
 from src.api.routes import sessions, webhooks
 from src.api.routes.memory import router
@@ -231,6 +232,7 @@ async def test_settings_that_are_none_are_refused_by_field(
 class Decimal128:
     """A value as MongoDB has them and JSON does not."""
 
+    @override
     def __str__(self) -> str:
         return "9.90"
 
@@ -314,7 +316,7 @@ OF_SESSIONS: list[tuple[str, str]] = [
 async def test_who_is_nobody_is_refused(
     client: httpx.AsyncClient, method: str, rest: str, person: str
 ) -> None:
-    body = {} if method == "PUT" else None
+    body: dict[str, Any] | None = {} if method == "PUT" else None
     response = await client.request(method, f"{USERS}/{person}/memory{rest}", json=body)
     assert response.status_code == 422
     assert response.json()["errors"][0]["field"] == "path.userId"
