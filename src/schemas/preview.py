@@ -76,7 +76,9 @@ class Preview(_Answer):
 
     agent_id: str
     direction: PreviewDirection
-    phone: str | None = Field(description="E.164; absent if the number cannot be read as a whole.")
+    phone: str | None = Field(
+        default=None, description="E.164; absent if the number cannot be read as a whole."
+    )
     language: str
     greeting: str = Field(examples=["Hello Daivik, how can I help you?"])
     missing_variables: tuple[str, ...] = Field(
