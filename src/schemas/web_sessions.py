@@ -58,7 +58,9 @@ class JoinRequest(BaseModel):
         max_length=200,
         description="What the session was made with; not needed with a secret key.",
     )
-    mode: SessionMode | None = Field(default=None, description="Default: how the session began.")
+    mode: SessionMode | None = Field(
+        default=None, description="Default: how the session began, or what it was set to since."
+    )
 
 
 class WebInvitation(BaseModel):
