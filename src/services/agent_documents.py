@@ -217,7 +217,8 @@ def _version(stored: Mapping[str, Any]) -> int:
             return int(version)
         case float() as version if version.is_integer():
             return int(version)
-    return 0
+        case _:
+            return 0
 
 
 def _slug(name: str) -> str:

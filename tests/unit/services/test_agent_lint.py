@@ -1,5 +1,6 @@
 """What is probably not meant in greetings and prompts."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -17,7 +18,9 @@ NO_PLACEHOLDER = WarningCode.NO_PLACEHOLDER
 MEMORY = {"variableMemory": {"enabled": True, "linkedAgentId": "outreach"}}
 
 
-def warnings(linked: dict[str, dict[str, Any]] | None = None, **fields: Any) -> list[AgentWarning]:
+def warnings(
+    linked: Mapping[str, Mapping[str, Any]] | None = None, **fields: Any
+) -> list[AgentWarning]:
     return [*lint(AgentDocument.model_validate(fields), linked or {})]
 
 
@@ -75,7 +78,7 @@ def test_with_variable_memory_earlier_calls_can_supply_it() -> None:
 
 
 def test_linked_agents_that_use_the_variable_are_named() -> None:
-    linked = {
+    linked: dict[str, dict[str, Any]] = {
         "outreach": {"greetings": {"es": "Hola {{ Name }}"}},
         "billing": {"greeting": "Hello {{name}}", "prompt": 5, "greetings": "none"},
         "other": {"prompt": "Ask for {{ phone }}."},
@@ -138,5 +141,5 @@ def test_there_is_an_end_to_warnings() -> None:
 
 @given(st.text(st.sampled_from('{}%| "ab\n,:.-if[]()')), st.booleans())
 def test_no_template_fails_it(text: str, in_prompt: bool) -> None:
-    for warning in warnings(**{"prompt" if in_prompt else "greeting": text}):
+    for warning in warnings(None, **{"prompt" if in_prompt else "greeting": text}):
         assert warning.message

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from typing_extensions import override
 
 from src.handlers.call import Call
 from src.handlers.call_handler import script
@@ -60,6 +61,7 @@ class People(Preferences):
         self.error: Exception | None = None
         self.hangs = False
 
+    @override
     async def preferences(self, user_id: str) -> Mapping[str, Any]:
         if self.hangs:
             await asyncio.Event().wait()
