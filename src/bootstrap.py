@@ -9,7 +9,6 @@ from livekit import api
 from src.adapters.language_id import Py3LangidIdentifier
 from src.adapters.livekit_telephony import LiveKitTelephony
 from src.adapters.mongo_agents import MongoAgents
-from src.adapters.mongo_contact_history import MongoContactHistory
 from src.adapters.openai_summaries import OpenAISummariser
 from src.adapters.redis_agents import RedisAgentCache
 from src.adapters.redis_lease import RedisCallLease
@@ -26,13 +25,14 @@ from src.bootstrap_memory import (
     build_knowledge,
     build_memory,
     build_redactor,
+    build_sources,
     build_stores,
+    call_policy,
 )
 from src.handlers.call import CallServices, ThinkingServices
-from src.schemas.calls import CallPolicy, TurnPolicy
+from src.schemas.calls import TurnPolicy
 from src.services.agent_directory import AgentDirectory
 from src.services.call_closing import CallCloser
-from src.services.conversation_history import MemorySources
 from src.services.cross_session import OpeningNotes
 from src.services.lexicons import load_lexicons
 from src.services.retrieval import Retrieval
@@ -56,12 +56,7 @@ def build_call_services(settings: Settings) -> CallServices:
     clock, mongo, redis = base.clock, base.mongo, base.redis
     count_tokens = O200kTokenCounter()
     count_tokens.load()
-    policy = CallPolicy(
-        memory_deadline_s=settings.memory_deadline_ms / 1000,
-        ringing_memory_deadline_s=settings.ringing_memory_deadline_ms / 1000,
-        ring_timeout_s=settings.ring_timeout_s,
-        default_region=settings.default_region,
-    )
+    policy = call_policy(settings)
     records = build_records(base)
     redactor = build_redactor(load_lexicons(settings.data_dir).terms)
 
@@ -80,12 +75,7 @@ def build_call_services(settings: Settings) -> CallServices:
             cache=RedisAgentCache(client=redis),
             deadline_s=policy.agent_deadline_s,
         ),
-        sources=MemorySources(
-            contacts=MongoContactHistory(mongo),
-            clock=clock,
-            count_tokens=count_tokens,
-            max_block_tokens=policy.history_max_tokens,
-        ),
+        sources=build_sources(base, policy, count_tokens),
         records=records,
         closer=CallCloser(
             records=records,
