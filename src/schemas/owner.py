@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError
 from pydantic.alias_generators import to_camel
 
-Region = Annotated[str, Field(pattern=r"^[A-Z]{2}$", description="ISO 3166 region", examples=["IN"])]
+Region = Annotated[
+    str, Field(pattern=r"^[A-Z]{2}$", description="ISO 3166 region", examples=["IN"])
+]
 
 
 class OwnerSettings(BaseModel):
@@ -20,7 +22,7 @@ class OwnerSettings(BaseModel):
 
     default_region: Region | None = None
     """The region in which national phone numbers are read."""
-    anonymize_phi: bool = False
+    anonymize_phi: StrictBool = False
     """Mask what identifies people before transcripts and analyses are stored."""
 
     @classmethod

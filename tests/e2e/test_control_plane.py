@@ -118,7 +118,7 @@ async def assert_preview_was_right(kit: CallKit, preview: Json, detail: Json, si
     """What was shown before the call is what the call then did."""
     receipt = detail["memoryReceipt"]
     assert preview["greeting"] == "Hello Maria, this is Ada of North Clinic."
-    assert preview["greeting"] == detail["transcript"][0]["text"]
+    assert preview["greeting"] in await kit.spoken(since)
     assert preview["variables"]["filled"] == {"name": "Maria"}
     assert receipt["variables"]["variables"] == ["name"]
     assert preview["history"]["contactUIDs"] == receipt["history"]["contactUIDs"]
