@@ -107,6 +107,7 @@ def _up(stack: Stack, names: list[str]) -> None:
 def _welcome(stack: Stack) -> str:
     return f"""
   {stack.demo_url}   talk or type to the agents
+  {stack.api_url}   the API; docs/api.md goes through it
   make call                 a call in the terminal: we ring somebody, they ring back and are known
   make stop                 stops everything (logs: {stack.log_dir})
 """

@@ -10,14 +10,10 @@ import base64
 import hashlib
 import json
 import re
-from collections.abc import Callable, Coroutine
-from typing import Any
 
 from cryptography.fernet import Fernet
 from fastapi import Request
-from fastapi.routing import APIRoute
 from starlette.responses import Response
-from typing_extensions import override
 
 from src.api.problems import ApiError
 from src.services.api_ports import Answers
@@ -39,7 +35,7 @@ class ReplayedError(Exception):
         self.response = response
 
 
-class _Attempt:
+class Attempt:
     """One request with an idempotency key."""
 
     def __init__(self, answers: Answers, *, name: str, body: str, fernet: Fernet) -> None:
@@ -49,6 +45,7 @@ class _Attempt:
         self._fernet = fernet
 
     async def begin(self) -> None:
+        """Take the name, or answer as before; see the module's `begin`."""
         pending = json.dumps({"state": _PENDING, "body": self._body})
         found = await self._answers.reserve(self._name, pending, RESERVED_S)
         if found is None:
@@ -63,6 +60,7 @@ class _Attempt:
         raise ReplayedError(self._response(before["answer"]))
 
     async def end(self, response: Response) -> None:
+        """Keep the answer, if it created something."""
         if response.status_code >= 300:  # nothing was created
             await self._answers.remove(self._name)
             return
@@ -76,6 +74,7 @@ class _Attempt:
         await self._answers.put(self._name, done, KEPT_S)
 
     async def abandon(self) -> None:
+        """Let the request be sent again: it failed."""
         await self._answers.remove(self._name)
 
     def _response(self, sealed: str) -> Response:
@@ -101,7 +100,7 @@ async def begin(request: Request, answers: Answers, *, key_id: str, token: str) 
     if not _SHAPE.fullmatch(header):
         raise ApiError(400, f"{HEADER} is up to 255 visible characters", code="bad_request")
     named = f"{key_id}\n{request.url.path}?{request.url.query}\n{header}"
-    attempt = _Attempt(
+    attempt = Attempt(
         answers,
         name=f"idempotency:{hashlib.sha256(named.encode()).hexdigest()}",
         body=hashlib.sha256(await request.body()).hexdigest(),
@@ -113,29 +112,7 @@ async def begin(request: Request, answers: Answers, *, key_id: str, token: str) 
     request.state.idempotency = attempt
 
 
-class IdempotentRoute(APIRoute):
-    """Keeps what a request was answered with, if it came with a key."""
-
-    @override
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        handle = super().get_route_handler()
-
-        async def handle_once(request: Request) -> Response:
-            try:
-                response = await handle(request)
-            except ReplayedError as replayed:
-                return replayed.response
-            except BaseException:
-                if attempt := _attempt(request):
-                    await attempt.abandon()
-                raise
-            if attempt := _attempt(request):
-                await attempt.end(response)
-            return response
-
-        return handle_once
-
-
-def _attempt(request: Request) -> _Attempt | None:
-    found: _Attempt | None = getattr(request.state, "idempotency", None)
+def attempt_of(request: Request) -> Attempt | None:
+    """The attempt that `begin` made of the request, if it came with a key."""
+    found: Attempt | None = getattr(request.state, "idempotency", None)
     return found

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Depends, Path, Request, Response
+from fastapi import Depends, Path, Request
 
 from src.api.pagination import Cursor, Limit, Page, next_cursor, position_of
 from src.api.problems import problem_responses
-from src.api.routing import PREFIX, resource_router
+from src.api.routing import resource_router
 from src.api.tenant import Requires, Tenant, services_of
 from src.schemas.api_keys import Scope
 from src.schemas.phone_numbers_api import PhoneNumberDrift, PhoneNumberRequest, PhoneNumberView
@@ -29,16 +29,12 @@ Number = Annotated[Text, Path(min_length=1, max_length=64, description="E.164")]
     responses=problem_responses(409),
     response_model_exclude_none=True,
 )
-async def bind(
-    request: Request, wanted: PhoneNumberRequest, tenant: Writer, response: Response
-) -> PhoneNumberView:
+async def bind(request: Request, wanted: PhoneNumberRequest, tenant: Writer) -> PhoneNumberView:
     """Let an agent answer calls to a number, from the next call on; binding it again changes the agent.
 
     The media server is told at once. With 503 the binding is stored, but the server was away: ask again.
     """
-    number = await services_of(request).numbers.bind(tenant.owner_id, wanted)
-    response.headers["Location"] = f"{PREFIX}/phone-numbers/{number.number}"
-    return number
+    return await services_of(request).numbers.bind(tenant.owner_id, wanted)
 
 
 @router.get("/phone-numbers", operation_id="listPhoneNumbers", response_model_exclude_none=True)

@@ -39,7 +39,6 @@ async def create(
     session = await services_of(request).sessions.create(
         tenant.owner_id, wanted, trusted=not tenant.is_page
     )
-    response.headers["Location"] = f"{PREFIX}/sessions/{session.session_id}"
     if tenant.is_page:
         response.set_cookie(
             COOKIE,

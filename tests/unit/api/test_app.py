@@ -200,6 +200,15 @@ async def test_what_is_no_request_of_ours_is_a_problem_too(client: httpx.AsyncCl
     assert cursor.json()["errors"][0]["field"] == "query.cursor"
 
 
+async def test_a_query_parameter_that_is_unknown_is_refused_by_name(
+    client: httpx.AsyncClient,
+) -> None:
+    response = await client.get("/api/v2/things", params={"cursr": "x", "limit": "1"})
+    found = problem_of(response, 422)
+    assert [one["field"] for one in response.json()["errors"]] == ["query.cursr", "query.limit"]
+    assert found["code"] == "invalid_input"
+
+
 async def test_a_body_that_is_too_large_is_refused_with_or_without_its_length(
     client: httpx.AsyncClient,
 ) -> None:

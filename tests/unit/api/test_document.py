@@ -21,6 +21,8 @@ def _named(schema: object) -> Iterator[str]:
         case list():
             for part in schema:
                 yield from _named(part)
+        case _:
+            pass
 
 
 def _reached(schema: object, schemas: Json) -> set[str]:
