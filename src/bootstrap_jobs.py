@@ -7,7 +7,9 @@ from datetime import timedelta
 from functools import partial
 
 from src.adapters.documents import FileParser
+from src.adapters.livekit_numbers import LiveKitNumbers
 from src.adapters.livekit_server import LiveKitServer
+from src.adapters.mongo_bound_numbers import MongoBoundNumbers
 from src.adapters.mongo_catalogue import MongoCatalogue
 from src.adapters.openai_summaries import OpenAISummariser
 from src.adapters.postgres_documents import PostgresDocuments
@@ -88,6 +90,9 @@ def build_jobs(settings: Settings) -> Jobs:
     )
     livekit, webhooks = build_livekit(settings), build_webhooks(base)
     run_webhook_jobs(queue, webhooks.dispatcher)
+    # What the media server was not told because it was away, or has lost.
+    numbers = LiveKitNumbers(livekit, MongoBoundNumbers(base.mongo))
+    queue.periodic("reconcile_numbers", cron="*/5 * * * *", work=numbers.reconcile)
     run_follow_up_jobs(queue, base, livekit=livekit, redactor=redactor, sink=webhooks.dispatcher)
     return Jobs(
         base=base,

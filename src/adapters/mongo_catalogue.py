@@ -73,7 +73,10 @@ def _control_plane_indexes(mongo: Mongo) -> list[_Index]:
     """Each resource by its key, and by owner in the order in which it is listed."""
     by_key = [Resource.WEBHOOKS, Resource.SESSIONS, Resource.KEYS, Resource.OWNERS]
     listed = [one for one in Resource if one is not Resource.OWNERS]
+    expired = IndexModel([("expiresAt", 1)], name="expired", expireAfterSeconds=0)
     return [
+        # A session says who its visitor is and what the agent is told of them: for a day.
+        _Index(mongo.collection(Resource.SESSIONS.value.collection), expired),
         *(
             _Index(
                 mongo.collection(one.value.collection),
