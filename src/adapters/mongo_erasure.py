@@ -46,7 +46,10 @@ _EMPTY: Document = {
     "analysisStatus": AnalysisStatus.NO_CONVERSATION.value,
 }
 # A room may be named after the number that called.
-_GONE = ("conversation_summary", "conversation_summary_en", "analysis", "userId", "room")
+_GONE = (
+    *("conversation_summary", "conversation_summary_en", "analysis", "userId", "room"),
+    *("analysisAttempts", "analysisError"),
+)
 _BATCH = 500
 
 

@@ -27,6 +27,8 @@ _ANALYSIS_FIELDS = (
     *("analysisStatus", "analysisAttempts"),
 )
 
+_TRIES = ("analysisAttempts", "analysisError")
+
 
 class MongoFollowUps(FollowUps):
     """Each write is one update of one document, with its condition."""
@@ -49,20 +51,26 @@ class MongoFollowUps(FollowUps):
     @override
     async def finish_analysis(self, contact_uid: str, finished: FinishedAnalysis) -> bool:
         with store_errors():
-            counted = await self._contacts.find_one(
-                {"contactUID": contact_uid}, {"analysisAttempts": 1}
+            tries = await self._contacts.find_one(
+                {"contactUID": contact_uid}, dict.fromkeys(_TRIES, 1)
             )
-            attempts = int((counted or {}).get("analysisAttempts") or 0)
             result = await self._contacts.update_one(
                 {"contactUID": contact_uid, **_PENDING},
                 {
-                    "$set": finished_fields(finished, attempts),
-                    "$unset": {"analysisAttempts": ""},
+                    "$set": finished_fields(finished, tries or {}),
+                    "$unset": dict.fromkeys(_TRIES, ""),
                     "$push": {OUTBOX: outbox_entry(contact_uid, _ANALYZED, finished.at)},
                     "$addToSet": {TOLD: _ANALYZED.value},
                 },
             )
         return bool(result.modified_count)
+
+    @override
+    async def note_failure(self, contact_uid: str, reason: str) -> None:
+        with store_errors():
+            await self._contacts.update_one(
+                {"contactUID": contact_uid, **_PENDING}, {"$set": {"analysisError": reason}}
+            )
 
     @override
     async def waiting_events(self, contact_uid: str) -> Sequence[Event]:
@@ -106,12 +114,12 @@ def pending_analysis(document: Document) -> PendingAnalysis:
     )
 
 
-def finished_fields(finished: FinishedAnalysis, attempts: int) -> Document:
-    """What the end of an analysis sets."""
-    fields: Document = {
-        "analysisStatus": finished.status.value,
-        "analysis": finished.document(attempts),
-    }
+def finished_fields(finished: FinishedAnalysis, tries: Document) -> Document:
+    """What the end of an analysis sets, after the tries that the record tells of."""
+    kept = finished.document(int(tries.get("analysisAttempts") or 0))
+    if finished.error is not None and (reason := text(tries.get("analysisError"))):
+        kept["error"] = f"{finished.error}; the last: {reason}"
+    fields: Document = {"analysisStatus": finished.status.value, "analysis": kept}
     if finished.analysis is not None:
         fields["conversation_summary"] = finished.analysis.summary
         if finished.analysis.summary_en is not None:

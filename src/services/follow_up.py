@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from src.logs import get_logger
 from src.schemas.analysis import AnalysisStatus, CallAnalysis
 from src.schemas.contact import Turn
-from src.schemas.errors import AgentNotFoundError, MemoryStoreError
+from src.schemas.errors import AgentNotFoundError, LanguageModelError, MemoryStoreError
 from src.schemas.follow_up import FinishedAnalysis, FollowUp, PendingAnalysis
 from src.services.follow_up_ports import FollowUpQueue, FollowUps
 from src.services.ports import Agents, Clock
@@ -76,12 +76,18 @@ class CallAnalyses:
         if not is_conversation(pending.transcript):
             await self._finish(contact_uid, self._end(AnalysisStatus.NO_CONVERSATION))
             return
-        analysis = await self._analyser.analyse(
-            pending.transcript,
-            language=pending.language,
-            fields_schema=await self._fields_schema(pending),
-            anonymize=await self._privacy.anonymizes(pending.owner_id),
-        )
+        fields_schema = await self._fields_schema(pending)
+        anonymize = await self._privacy.anonymizes(pending.owner_id)
+        try:
+            analysis = await self._analyser.analyse(
+                pending.transcript,
+                language=pending.language,
+                fields_schema=fields_schema,
+                anonymize=anonymize,
+            )
+        except LanguageModelError as error:
+            await self._store.note_failure(contact_uid, str(error))
+            raise
         done = self._end(AnalysisStatus.DONE).model_copy(update={"analysis": analysis})
         await self._finish(contact_uid, done)
 

@@ -30,8 +30,12 @@ class FollowUps(Protocol):
         """Store the end of an analysis together with the event that tells of it.
 
         False, and nothing is stored, if the call does not wait for an analysis any more: the first
-        end wins, and what was deleted meanwhile does not come back.
+        end wins, and what was deleted meanwhile does not come back. An error is stored with the
+        reason that was noted last.
         """
+
+    async def note_failure(self, contact_uid: str, reason: str) -> None:
+        """Remember why the last try failed, for the day when no other is made."""
 
     async def waiting_events(self, contact_uid: str) -> Sequence[Event]:
         """What is to be told of the call, oldest first."""

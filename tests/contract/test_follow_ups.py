@@ -103,11 +103,21 @@ async def test_the_first_end_of_an_analysis_wins(store: ContactStore) -> None:
 
 async def test_an_analysis_that_failed_says_why(store: ContactStore) -> None:
     await close(store, "a")
-    failed = FinishedAnalysis(status=AnalysisStatus.FAILED, at=NOON, error="no answer")
+    await store.follow_ups.begin_analysis("a")
+    for reason in ("busy", "too long"):
+        await store.follow_ups.note_failure("a", reason)
+    failed = FinishedAnalysis(status=AnalysisStatus.FAILED, at=NOON, error="given up")
     assert await store.follow_ups.finish_analysis("a", failed)
+    await store.follow_ups.note_failure("a", "late")
     assert await field(store, "a", "analysisStatus") == "failed"
-    analysis = await field(store, "a", "analysis")
-    assert analysis == {"status": "failed", "attempts": 0, "analysedAt": NOON, "error": "no answer"}
+    assert await field(store, "a", "analysis") == {
+        "status": "failed",
+        "attempts": 1,
+        "analysedAt": NOON,
+        "error": "given up; the last: too long",
+    }
+    assert await field(store, "a", "analysisError") is None
+    assert await field(store, "a", "analysisAttempts") is None
     assert await field(store, "a", "conversation_summary") is None
 
 

@@ -38,12 +38,20 @@ class InMemoryFollowUps(FollowUps):
         document = self._pending(contact_uid)
         if document is None:
             return False
-        attempts = document.pop("analysisAttempts", 0)
-        document.update(finished_fields(finished, attempts))
+        document.update(finished_fields(finished, document))
+        for name in ("analysisAttempts", "analysisError"):
+            document.pop(name, None)
         kind = EventType.CALL_ANALYZED
         document.setdefault(OUTBOX, []).append(outbox_entry(contact_uid, kind, finished.at))
         document.setdefault(TOLD, []).append(kind.value)
         return True
+
+    @override
+    async def note_failure(self, contact_uid: str, reason: str) -> None:
+        await self._contacts.faults.check()
+        document = self._pending(contact_uid)
+        if document is not None:
+            document["analysisError"] = reason
 
     @override
     async def waiting_events(self, contact_uid: str) -> Sequence[Event]:

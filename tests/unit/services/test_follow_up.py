@@ -108,7 +108,8 @@ async def test_a_failed_try_leaves_the_call_waiting_and_the_last_one_says_why() 
         assert document["analysisStatus"] == "pending"
     await world.analyses.give_up("a")
     assert document["analysisStatus"] == "failed"
-    assert (document["analysis"]["error"], document["analysis"]["attempts"]) == (GIVEN_UP, 2)
+    assert document["analysis"]["error"] == f"{GIVEN_UP}; the last: no answer"
+    assert document["analysis"]["attempts"] == 2
     await world.relay.relay("a")
     event = world.sink.events["a:call.analyzed"]
     assert (event.data["analysisStatus"], event.data["outcome"]) == ("failed", None)

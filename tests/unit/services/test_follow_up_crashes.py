@@ -11,6 +11,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from typing_extensions import override
 
 from src.schemas.analysis import CallAnalysis, Outcome
 from src.schemas.contact import ContactStatus, Turn
@@ -78,45 +79,60 @@ class _Fated:
 
 
 class FatedFollowUps(_Fated, FollowUps):
+    @override
     async def begin_analysis(self, contact_uid: str) -> PendingAnalysis | None:
         found: PendingAnalysis | None = await self._do("begin_analysis", contact_uid)
         return found
 
+    @override
     async def finish_analysis(self, contact_uid: str, finished: FinishedAnalysis) -> bool:
         return bool(await self._do("finish_analysis", contact_uid, finished))
 
+    @override
+    async def note_failure(self, contact_uid: str, reason: str) -> None:
+        await self._do("note_failure", contact_uid, reason)
+
+    @override
     async def waiting_events(self, contact_uid: str) -> Sequence[Event]:
         found: Sequence[Event] = await self._do("waiting_events", contact_uid)
         return found
 
+    @override
     async def told(self, contact_uid: str, event_ids: Collection[str]) -> None:
         await self._do("told", contact_uid, event_ids)
 
+    @override
     async def overdue(self, wanted: FollowUp, *, before: datetime, limit: int) -> Sequence[str]:
         found: Sequence[str] = await self._do("overdue", wanted, before=before, limit=limit)
         return found
 
 
 class FatedOpenCalls(_Fated, OpenCalls):
+    @override
     async def started(self, *, before: datetime, limit: int) -> Sequence[OpenCall]:
         found: Sequence[OpenCall] = await self._do("started", before=before, limit=limit)
         return found
 
+    @override
     async def note_unserved(self, contact_uid: str, at: datetime) -> None:
         await self._do("note_unserved", contact_uid, at)
 
+    @override
     async def note_served(self, contact_uid: str) -> None:
         await self._do("note_served", contact_uid)
 
+    @override
     async def next_start(self, session_id: str, after: datetime) -> datetime | None:
         found: datetime | None = await self._do("next_start", session_id, after)
         return found
 
 
 class FatedQueue(_Fated, FollowUpQueue):
+    @override
     async def enqueue(self, contact_uid: str, *wanted: FollowUp) -> None:
         await self._do("enqueue", contact_uid, *wanted)
 
+    @override
     async def enqueue_missing(self, wanted: FollowUp, contact_uids: Sequence[str]) -> int:
         return int(await self._do("enqueue_missing", wanted, contact_uids))
 
@@ -128,6 +144,7 @@ class Sink(EventSink):
         self._fate = fate
         self.told: dict[str, list[Event]] = {}
 
+    @override
     async def publish(self, event: Event) -> None:
         await self._fate.step(MemoryStoreError)
         self.told.setdefault(event.id, []).append(event)
@@ -188,7 +205,7 @@ class World:
             clock=self.clock,
         )
         self.sweep = CallSweep(store=store, queue=queue, lost=lost, clock=self.clock)
-        self.summaries: dict[str, str] = {}
+        self.summaries: dict[str, str | None] = {}
 
     async def survive(self, work: Any) -> bool:
         """Whether it was done; a process that dies is replaced."""
@@ -204,7 +221,7 @@ class World:
         """A summary that was once stored never changes."""
         for document in self.contacts.documents:
             uid, summary = document["contactUID"], document.get("conversation_summary")
-            assert self.summaries.setdefault(uid, summary) in {None, summary}
+            assert self.summaries.get(uid) in {None, summary}
             self.summaries[uid] = summary
 
     async def start(self, uid: str) -> None:

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from typing_extensions import override
 
 from src.schemas.errors import ContactStoreError, MediaServerError, MemoryStoreError
 from src.schemas.follow_up import FollowUp
@@ -29,6 +30,7 @@ from tests.fakes.redactor import FakeRedactor
 class AwayArchive(InMemoryArchive):
     away = False
 
+    @override
     async def load_conversation(
         self, session_id: str, *, limit: int | None = None
     ) -> list[MemoryEntry]:
