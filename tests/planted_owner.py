@@ -48,7 +48,8 @@ async def plant(base: Foundation, owner_id: str) -> Planted:
     webhook_id = await _plant_webhook(base, owner_id)
     letters = [await _plant_dead_letter(base, owner_id, webhook_id) for _ in range(EACH)]
     replayed = {"path.webhookId": [webhook_id], "path.deliveryId": letters}
-    known["body.secret"] = [SECRET]
+    known |= {"body.secret": [SECRET], "header.If-Match": ["*"]}
+    known |= {"body.phone": ["+14155550100"], "body.number": ["+15105550100"]}
     return Planted(known, replayed)
 
 

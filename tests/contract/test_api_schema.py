@@ -167,20 +167,22 @@ def _requests(served: Served) -> Iterator[httpx.Request]:
     for path, operations in document["paths"].items():
         for method, operation in operations.items():
             sample = SAMPLES.get(operation["operationId"], READ)
+            plain = served.url + re.sub(r"{\w+}", "a", path)
             names = [one["name"] for one in operation.get("parameters", ()) if one["in"] == "query"]
             for word in HOSTILE:
                 quoted = quote(word, safe="", errors="surrogatepass")
                 url = served.url + re.sub(r"{\w+}", quoted, path)
                 yield _request(method, url, sample.body, sample.params)
-                url = served.url + re.sub(r"{\w+}", "a", path)
                 for name in names:
                     query = urlencode({**sample.params, name: word}, errors="surrogatepass")
-                    yield _request(method, f"{url}?{query}", sample.body, {})
+                    yield _request(method, f"{plain}?{query}", sample.body, {})
                 for name, value in (sample.body or {}).items():
                     worse = [word] if isinstance(value, list) else word
-                    yield _request(method, url, {**(sample.body or {}), name: worse}, sample.params)
+                    yield _request(
+                        method, plain, {**(sample.body or {}), name: worse}, sample.params
+                    )
             for cursor in CURSORS if "cursor" in names else ():
-                yield _request(method, url, None, {"cursor": cursor})
+                yield _request(method, plain, None, {"cursor": cursor})
 
 
 def _request(
