@@ -61,5 +61,8 @@ class LiveKitServer:
 
     def _connected(self) -> api.LiveKitAPI:
         if self._client is None:
-            self._client = api.LiveKitAPI(self.url, self.api_key, self.api_secret)
+            try:
+                self._client = api.LiveKitAPI(self.url, self.api_key, self.api_secret)
+            except ValueError as error:
+                raise MediaServerError("media server: no key is configured") from error
         return self._client

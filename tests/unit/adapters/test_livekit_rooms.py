@@ -4,6 +4,7 @@ import pytest
 from livekit import api
 
 from src.adapters.livekit_rooms import LiveKitRooms
+from src.adapters.livekit_server import LiveKitServer
 from src.schemas.errors import MediaServerError
 from tests.fakes.livekit_http import FakeLiveKit, RefusalError
 
@@ -53,3 +54,11 @@ async def test_without_an_answer_nothing_is_known(method: str) -> None:
     async with livekit.serving() as server:
         with pytest.raises(MediaServerError):
             await LiveKitRooms(server).served(["room"])
+
+
+async def test_without_a_key_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("LIVEKIT_API_KEY", raising=False)
+    monkeypatch.delenv("LIVEKIT_API_SECRET", raising=False)
+    server = LiveKitServer(url="ws://127.0.0.1:9", api_key="", api_secret="")
+    with pytest.raises(MediaServerError):
+        await LiveKitRooms(server).served(["room"])
