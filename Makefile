@@ -9,7 +9,7 @@ GO := $(CURDIR)/.local/bin/go
 STACK := $(PYTHON) -m local.stack
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tests demo call phone stack stop status logs test test-unit check bench lock clean
+.PHONY: help setup setup-tests demo call phone stack stop status logs test test-unit coverage check bench lock clean
 
 help: ## this list
 	@grep -E '^[a-z-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -51,6 +51,10 @@ test: setup-tests ## everything CI runs
 
 test-unit: setup ## the tests that need no other process
 	@$(PYTHON) -m pytest tests/unit tests/architecture $(ARGS)
+
+coverage: setup ## branches of services and API that unit and contract tests reach; fails below 95 %
+	@$(PYTHON) -m pytest tests/unit tests/contract --cov=src/services --cov=src/api --cov-branch \
+		--cov-report=term:skip-covered --cov-fail-under=95 $(ARGS)
 
 check: setup ## format, lint, types, layers
 	@$(PYTHON) -m ruff format --check .
