@@ -1,4 +1,4 @@
-"""Looks at the rooms of a LiveKit server."""
+"""Looks after the rooms of a LiveKit server."""
 
 from __future__ import annotations
 
@@ -33,6 +33,15 @@ class LiveKitRooms(Rooms):
         turn = asyncio.Semaphore(_AT_ONCE)
         answers = await asyncio.gather(*(self._has_agent(room, turn) for room in there))
         return frozenset(room for room, served in zip(there, answers, strict=True) if served)
+
+    @override
+    async def close(self, room: str) -> None:
+        async with self._server.asking() as livekit:
+            try:
+                await livekit.room.delete_room(api.DeleteRoomRequest(room=room))
+            except api.ServerError as error:
+                if error.code not in _GONE:
+                    raise
 
     async def _existing(self, names: list[str]) -> list[str]:
         async with self._server.asking() as livekit:

@@ -28,8 +28,8 @@ class QueuePolicy:
     """How often and how long jobs are tried; durations in seconds."""
 
     concurrency: int = 2
-    attempts: int = 8
-    """Then the job's subject is given up: after some ten minutes."""
+    attempts: int = 24
+    """Then the job's subject is given up: after some three hours, longer than most outages."""
     first_retry_s: float = 5.0
     """Doubled after each failed attempt."""
     longest_retry_s: float = 600.0

@@ -64,11 +64,18 @@ class OpenCalls(Protocol):
 
 
 class Rooms(Protocol):
-    """Looks at the media server's rooms."""
+    """Looks after the media server's rooms."""
 
     async def served(self, rooms: Collection[str]) -> frozenset[str]:
         """Those of the rooms in which an agent is.
 
         Raises:
             MediaServerError: it did not answer, so that nothing is known.
+        """
+
+    async def close(self, room: str) -> None:
+        """Send away whoever is left in a room; it may be gone already.
+
+        Raises:
+            MediaServerError: the room may still be open.
         """

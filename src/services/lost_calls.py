@@ -121,7 +121,16 @@ class LostCalls:
             "call closed for a worker that died",
             extra={"contact_uid": contact.contact_uid, "status": end.status.value},
         )
+        if contact.room is not None:
+            await self._send_away(contact.room)
         return True
+
+    async def _send_away(self, room: str) -> None:
+        """Whoever is still there hears nobody."""
+        try:
+            await self._rooms.close(room)
+        except MediaServerError:
+            logger.info("the room of a lost call was not closed")
 
     async def _said(self, call: OpenCall) -> Sequence[MemoryEntry]:
         """What the record of the conversation has of this call."""

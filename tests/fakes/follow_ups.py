@@ -144,12 +144,18 @@ class FakeRooms(Rooms):
 
     def __init__(self, *with_agent: str) -> None:
         self.with_agent = set(with_agent)
+        self.closed: list[str] = []
         self.faults = Faults()
 
     @override
     async def served(self, rooms: Collection[str]) -> frozenset[str]:
         await self.faults.check()
         return frozenset(rooms) & self.with_agent
+
+    @override
+    async def close(self, room: str) -> None:
+        await self.faults.check()
+        self.closed.append(room)
 
 
 def _analysis_since(document: Document) -> datetime | None:

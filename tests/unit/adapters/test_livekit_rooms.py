@@ -62,3 +62,15 @@ async def test_without_a_key_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -
     server = LiveKitServer(url="ws://127.0.0.1:9", api_key="", api_secret="")
     with pytest.raises(MediaServerError):
         await LiveKitRooms(server).served(["room"])
+
+
+async def test_a_room_is_closed_and_one_that_is_gone_stays_so() -> None:
+    livekit = server_with(room=[CALLER])
+    async with livekit.serving() as server:
+        rooms = LiveKitRooms(server)
+        await rooms.close("room")
+        assert "room" not in livekit.rooms
+        await rooms.close("room")
+        livekit.refuse, livekit.refused = RefusalError("internal", 500), "DeleteRoom"
+        with pytest.raises(MediaServerError):
+            await rooms.close("room")

@@ -105,6 +105,27 @@ async def test_a_lost_call_ends_with_what_was_said_in_it() -> None:
     assert await world.minutes(2) == 0
 
 
+async def test_whoever_is_left_in_a_lost_call_is_sent_away() -> None:
+    world = World()
+    document = await world.call()
+    assert await world.minutes(2) == 1
+    assert world.rooms.closed == ["room-a"]
+    assert document["callEndedAt"] is not None
+
+
+async def test_a_room_that_cannot_be_closed_holds_up_nothing() -> None:
+    class Stubborn(FakeRooms):
+        @override
+        async def close(self, room: str) -> None:
+            raise MediaServerError("away")
+
+    world = World()
+    world.lost._rooms = Stubborn()
+    document = await world.call()
+    assert await world.minutes(2) == 1
+    assert document["callEndedAt"] is not None
+
+
 async def test_a_call_that_is_served_is_left_alone() -> None:
     world = World()
     document = await world.call()
