@@ -84,7 +84,9 @@ async def type_to_the_agent(kit: CallKit, person: str, typed: str, answered: str
         await kit.providers.script("chat", Step(match=typed, reply=f"You said {answered}."))
         await visitor.type(f"Please note {typed} for me.")
         await visitor.line(answered)
-    await kit.contact({"contactUID": uid}, until=lambda record: "analysisStatus" in record)
+    await kit.contact(
+        {"contactUID": uid}, until=lambda record: record.get("analysisStatus") == "done"
+    )
 
 
 async def call_the_agent(kit: CallKit, caller: str, spoken: str, summarised: str) -> None:
@@ -92,8 +94,14 @@ async def call_the_agent(kit: CallKit, caller: str, spoken: str, summarised: str
     await greeting_of(kit, call)
     await kit.providers.script("listen", Step(reply=f"Please write down {spoken} for me."))
     await ask(kit, call, "This is what the telephone hears.")
-    summary = Step(match="You summarise phone calls", reply=f"They said {summarised}.")
-    await kit.providers.script("chat", summary)
+    analysis = {
+        "summary": f"They said {summarised}.",
+        "outcome": "follow_up",
+        "openItems": [f"Write down {summarised}."],
+        "optOut": False,
+    }
+    wanted = Step(match="You analyse a phone call", reply=json.dumps(analysis))
+    await kit.providers.script("chat", wanted)
     await call.hang_up()
     await kit.contact(
         {"phone": caller}, until=lambda record: summarised in str(record), timeout_s=30
