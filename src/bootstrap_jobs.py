@@ -10,10 +10,12 @@ from src.adapters.documents import FileParser
 from src.adapters.livekit_numbers import LiveKitNumbers
 from src.adapters.livekit_server import LiveKitServer
 from src.adapters.mongo_bound_numbers import MongoBoundNumbers
+from src.adapters.mongo_call_words import MongoCallWords
 from src.adapters.mongo_catalogue import MongoCatalogue
 from src.adapters.openai_summaries import OpenAISummariser
 from src.adapters.postgres_documents import PostgresDocuments
 from src.adapters.postgres_jobs import INGEST_DOCUMENT, enqueue
+from src.adapters.postgres_retentions import PostgresRetentions
 from src.adapters.presidio import PresidioRedactor
 from src.adapters.task_queue import QueuePolicy, TaskQueue
 from src.adapters.tokens import O200kTokenCounter
@@ -35,6 +37,7 @@ from src.bootstrap_memory import (
 from src.bootstrap_webhooks import build_webhooks, run_webhook_jobs
 from src.schemas.calls import CallPolicy
 from src.services.call_closing import CallCloser
+from src.services.call_retention import CallRetention
 from src.services.chunking import Chunker
 from src.services.cross_session import CrossSessionPolicy, SessionSummaries
 from src.services.ingestion import Ingestion
@@ -88,6 +91,12 @@ def build_jobs(settings: Settings) -> Jobs:
     queue.periodic(
         "purge_memory", cron="17 * * * *", work=partial(purge_expired, stores.archive, base.clock)
     )
+    calls = CallRetention(
+        calls=MongoCallWords(base.mongo),
+        retentions=PostgresRetentions(base.postgres),
+        clock=base.clock,
+    )
+    queue.periodic("purge_calls", cron="37 * * * *", work=calls.run_once)
     livekit, webhooks = build_livekit(settings), build_webhooks(base)
     run_webhook_jobs(queue, webhooks.dispatcher)
     # What the media server was not told because it was away, or has lost.

@@ -6,15 +6,22 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from src.adapters.contact_documents import Document, moment, plain_text
+from src.adapters.contact_documents import (
+    RETENTION_CHECK,
+    Document,
+    call_moment,
+    moment,
+    plain_text,
+)
 from src.services.phone_numbers import caller_number
 
 _DATES = ("callStartedAt", "callEndedAt", "createdAt")
 
-BACKFILL_FIELDS = (
-    *("phone", "originalPhone", "phoneLast10", "ownerId", "AgentID", *_DATES),
-    *("summaryStatus", "analysisStatus"),
-)
+BACKFILL_FIELDS: Document = {
+    **dict.fromkeys(("phone", "originalPhone", "phoneLast10", "ownerId", "AgentID", *_DATES), 1),
+    **dict.fromkeys(("summaryStatus", "analysisStatus", RETENTION_CHECK), 1),
+    "transcript": {"$slice": 1},
+}
 """All that `missing_fields` reads."""
 
 NEEDS_BACKFILL: Document = {
@@ -22,6 +29,7 @@ NEEDS_BACKFILL: Document = {
         {"phoneLast10": {"$exists": False}},
         {"ownerId": {"$in": [None, ""]}},
         {"summaryStatus": {"$type": "string"}, "analysisStatus": {"$exists": False}},
+        {"transcript": {"$nin": [None, [], ""]}, RETENTION_CHECK: {"$exists": False}},
         *({name: {"$ne": None, "$not": {"$type": "date"}}} for name in _DATES),
     ]
 }
@@ -47,6 +55,9 @@ def missing_fields(document: Mapping[str, Any], owners: Mapping[str, str]) -> Do
         fields["ownerId"] = owner
     if "analysisStatus" not in document and isinstance(document.get("summaryStatus"), str):
         fields["analysisStatus"] = document["summaryStatus"]  # a call that waits goes on waiting
+    said_at = moment(document.get("callEndedAt")) or call_moment(document)
+    if document.get("transcript") and RETENTION_CHECK not in document and said_at is not None:
+        fields[RETENTION_CHECK] = said_at  # at once, whatever its age
     for name in _DATES:
         value = document.get(name)
         if value is not None and not isinstance(value, datetime):

@@ -7,6 +7,7 @@ absent and never fails a call.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 from src.schemas.analysis import AnalysisStatus
@@ -18,6 +19,7 @@ from src.schemas.contact import (
 )
 from src.services.contact_fields import (
     FINAL_STATUSES,
+    RETENTION_CHECK,
     call_moment,
     contact_uid,
     moment,
@@ -33,6 +35,7 @@ __all__ = [
     "FINAL_STATUSES",
     "HISTORY_FIELDS",
     "KEPT_FIELDS",
+    "RETENTION_CHECK",
     "WITHDRAWN_BY",
     "Document",
     "call_moment",
@@ -100,6 +103,9 @@ KEPT_FIELDS = frozenset({"originalPhone", "campaignId"})
 WITHDRAWN_BY = ("hangupRequestedAt", "callEndedAt")
 """A call whose record has one of these is not placed any more."""
 
+_SHORTEST_RETENTION = timedelta(days=1)
+"""`MemorySettings.retention_days` is a whole number from 1 on."""
+
 
 def end_fields(end: CallEnd) -> Document:
     """What the close adds, without `status` and the events."""
@@ -115,6 +121,7 @@ def end_fields(end: CallEnd) -> Document:
         "analysisStatus": (
             AnalysisStatus.PENDING if talked else AnalysisStatus.NO_CONVERSATION
         ).value,
+        **({RETENTION_CHECK: end.ended_at + _SHORTEST_RETENTION} if end.transcript else {}),
     }
 
 

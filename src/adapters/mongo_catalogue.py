@@ -12,7 +12,7 @@ from pymongo.errors import OperationFailure
 from typing_extensions import override
 
 from src.adapters.contact_backfill import BACKFILL_FIELDS, NEEDS_BACKFILL, missing_fields
-from src.adapters.contact_documents import Document, start_fields
+from src.adapters.contact_documents import RETENTION_CHECK, Document, start_fields
 from src.adapters.mongo import Mongo, store_errors
 from src.schemas.analysis import AnalysisStatus
 from src.schemas.contact import CallDirection
@@ -55,13 +55,23 @@ def _indexes(mongo: Mongo) -> list[_Index]:
     )
     events = IndexModel([(f"{OUTBOX}.at", 1)], name="outbox", sparse=True)
     open_calls = IndexModel([("status", 1), ("callStartedAt", 1)], name="status")
+    words = IndexModel([(RETENTION_CHECK, 1)], name="retention_check", sparse=True)
     persons = IndexModel([("userId", 1)], name="person", sparse=True)
     sessions = IndexModel([("sessionId", 1)], name="session", sparse=True)
     return [
         _Index(mongo.contacts, by_uid, instead=duplicates),
         *(
             _Index(mongo.contacts, model)
-            for model in (history, variables, analyses, events, open_calls, persons, sessions)
+            for model in (
+                history,
+                variables,
+                analyses,
+                events,
+                words,
+                open_calls,
+                persons,
+                sessions,
+            )
         ),
         _Index(mongo.agents, IndexModel([("agentId", 1)], name="agent_id", unique=True)),
         _Index(mongo.phone_numbers, IndexModel([("number", 1)], name="number", unique=True)),
@@ -185,9 +195,7 @@ class MongoCatalogue(Catalogue):
 
     async def _incomplete(self) -> AsyncIterator[list[Document]]:
         with store_errors():
-            found = self._mongo.contacts.find(
-                NEEDS_BACKFILL, dict.fromkeys(BACKFILL_FIELDS, 1), batch_size=_BATCH
-            )
+            found = self._mongo.contacts.find(NEEDS_BACKFILL, BACKFILL_FIELDS, batch_size=_BATCH)
             while batch := await found.to_list(_BATCH):
                 yield batch
 

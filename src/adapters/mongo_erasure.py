@@ -13,7 +13,7 @@ from typing import Any
 
 from typing_extensions import override
 
-from src.adapters.contact_documents import Document, call_moment, moment
+from src.adapters.contact_documents import RETENTION_CHECK, Document, call_moment, moment
 from src.adapters.mongo import Mongo, store_errors
 from src.schemas.analysis import AnalysisStatus
 from src.services.erasure import ErasureRequest, PersonRecords
@@ -48,7 +48,7 @@ _EMPTY: Document = {
 # A room may be named after the number that called.
 _GONE = (
     *("conversation_summary", "conversation_summary_en", "analysis", "userId", "room"),
-    *("analysisAttempts", "analysisError"),
+    *("analysisAttempts", "analysisError", RETENTION_CHECK),
 )
 _BATCH = 500
 

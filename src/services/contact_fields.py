@@ -20,6 +20,9 @@ FINAL_STATUSES = frozenset(
 )
 """A record with one of these never takes another status."""
 
+RETENTION_CHECK = "retentionCheckAt"
+"""When the retention of what a record holds of a call's words is looked at next; absent without words."""
+
 
 def moment(value: object) -> datetime | None:
     """The instant a stored value names (UTC if it names no zone), or None if it names none."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
@@ -23,10 +23,11 @@ from src.services.archive_rules import (
 from src.services.in_memory_conversation import Conversation, Ledger
 from src.services.memory_ports import ConversationArchive
 from src.services.ports import Clock
+from src.services.retention_ports import Retentions
 from src.services.wall_clock import WallClock
 
 
-class InMemoryArchive(ConversationArchive):
+class InMemoryArchive(ConversationArchive, Retentions):
     """Forgets with its process."""
 
     def __init__(self, *, clock: Clock | None = None) -> None:
@@ -88,6 +89,11 @@ class InMemoryArchive(ConversationArchive):
     @override
     async def settings(self, user_id: str) -> MemorySettings:
         return self._settings.get(storable(user_id), MemorySettings())
+
+    @override
+    async def retention_of(self, user_ids: Collection[str]) -> Mapping[str, int]:
+        chosen = {user_id: self._settings.get(storable(user_id)) for user_id in user_ids}
+        return {user_id: one.retention_days for user_id, one in chosen.items() if one}
 
     @override
     async def put_settings(self, user_id: str, settings: MemorySettings) -> None:
