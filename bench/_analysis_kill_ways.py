@@ -173,7 +173,10 @@ class Batch:
         await self.each("ask")
         await asyncio.to_thread(Supervisor(self.kit.stack).stop, ["worker"])
         await self.each("leave")
+        log = LogTail.of(self.kit.stack, "worker")
         await asyncio.to_thread(ensure_up, self.kit.stack)
+        await log.wait_for("registered worker", timeout_s=60)
+        await asyncio.sleep(3)  # its processes for calls are made ready
 
     async def model_away(self) -> None:
         """No analysis is made for a while."""
