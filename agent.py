@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from livekit.agents import AgentServer, JobContext, JobProcess, cli
 
 from src.bootstrap import build_call_services
@@ -24,13 +26,19 @@ def prewarm(process: JobProcess) -> None:
 
 
 def load(server: AgentServer) -> float:
-    """Load by calls, kept below 0.7: from there on LiveKit drops dispatches for good."""
+    """Load by calls, for the server to choose the least busy worker.
+
+    Kept below 0.7: from there on the server drops dispatches for good, and the caller rings in vain.
+    """
     return min(0.69, len(server.active_jobs) / SETTINGS.max_calls)
 
 
 server = AgentServer(
     setup_fnc=prewarm,
     load_fnc=load,
+    # Else calls that come at the same moment are refused by an estimate of what they will cost, and
+    # a refused dispatch is not tried again.
+    load_threshold=math.inf,
     preload_modules=["preload"],
     initialize_process_timeout=_INITIALIZE_S,
     num_idle_processes=SETTINGS.idle_processes,

@@ -67,7 +67,7 @@ class Settings(BaseSettings):
     metrics_port: int | None = Field(default=None, validation_alias="FAMILIAR_METRICS_PORT")
     """Where the worker shows Prometheus metrics; None shows none."""
     max_calls: int = Field(default=4, ge=1, validation_alias="FAMILIAR_MAX_CALLS")
-    """Calls this worker takes at once."""
+    """Calls from which on this worker counts as full: others are preferred, but no call is refused."""
     idle_processes: int = Field(default=2, ge=0, validation_alias="FAMILIAR_IDLE_PROCESSES")
     """Job processes kept warm; bursts beyond it wait for a fork."""
 
