@@ -21,7 +21,8 @@ from src.services.call_events import OUTBOX
 from src.services.owned import Resource
 from src.services.ports import Catalogue, Clock
 
-_BATCH = 1000
+_BATCH = 250
+"""Records in one request: within `MongoTimeouts.socket_ms` even at some milliseconds a record."""
 _REFUSED_BY_DATA = frozenset({11000, 85, 86})
 """Duplicate key; an index with the same name or keys but other options."""
 

@@ -18,8 +18,8 @@ logger = get_logger(__name__)
 class CallRetentionPolicy:
     """How much is looked at, and how often."""
 
-    batch: int = 500
-    batches: int = 200
+    batch: int = 200
+    batches: int = 500
     """In one run; the next goes on where this one ended. At one run an hour, 2.4 million records a day."""
     again: timedelta = timedelta(days=1)
     """A record that may stay is looked at again then at the latest: its person may have chosen anew."""
