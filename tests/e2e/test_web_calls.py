@@ -56,6 +56,16 @@ async def test_a_text_session_answers_without_any_audio(kit: CallKit) -> None:
     assert await kit.spoken(since) == []
 
 
+async def test_visitors_who_come_at_the_same_moment_are_all_greeted(kit: CallKit) -> None:
+    sessions = await asyncio.gather(*(open_session(kit, mode="text") for _ in range(5)))
+
+    async def greeted(room: str) -> str:
+        async with WebClient.join(kit, room, voice=False) as visitor:
+            return await visitor.line("hello", timeout_s=25)
+
+    assert len(await asyncio.gather(*(greeted(room) for room, _ in sessions))) == 5
+
+
 async def test_speaking_stops_the_agent(kit: CallKit) -> None:
     room, uid = await open_session(kit)
     await kit.providers.script("chat", *[Step(reply=LONG)] * 3)  # it may be thought ahead twice
