@@ -2,7 +2,6 @@
 
 import json
 import logging
-import sys
 
 import pytest
 
@@ -63,9 +62,9 @@ def test_a_line_is_one_json_object_with_its_fields(caplog: pytest.LogCaptureFixt
     assert set(fields) == {"timestamp", "level", "name", "message", "route"}
 
 
-def test_a_line_has_the_trace_of_what_a_library_logged() -> None:
+def test_a_line_has_the_trace_of_what_a_library_logged(caplog: pytest.LogCaptureFixture) -> None:
     try:
         int("x")
     except ValueError:
-        record = logging.makeLogRecord({"msg": "m", "exc_info": sys.exc_info()})
-    assert "ValueError" in json.loads(JsonLines().format(record))["trace"]
+        logging.getLogger("library").exception("failed")
+    assert "ValueError" in json.loads(JsonLines().format(caplog.records[0]))["trace"]
