@@ -103,7 +103,7 @@ async def _plant_one(base: Foundation, owner_id: str, agent_id: str, number: int
         "agentId": await _plant_agent(base, owner_id),
         "contactUID": str(call["contactUID"]),
         "number": dialled,
-        "session_id": str(session["sessionId"]),
+        "sessionId": str(session["sessionId"]),
         "userId": (person, caller)[number % 2],
         "webhookId": await _plant_webhook(base, owner_id),
     }

@@ -11,7 +11,7 @@ from src.api.tenant import Requires, Tenant, services_of
 from src.schemas.api_keys import Scope
 from src.schemas.text import Text
 
-SessionId = Annotated[Text, Path(min_length=1, max_length=200)]
+SessionId = Annotated[Text, Path(alias="sessionId", min_length=1, max_length=200)]
 SessionSecret = Annotated[
     str | None,
     Header(

@@ -41,7 +41,7 @@ PersonId = Annotated[
 _MISSING = problem_responses(404)
 
 
-@router.get("/sessions/{session_id}/memory", operation_id="getSessionMemory", responses=_MISSING)
+@router.get("/sessions/{sessionId}/memory", operation_id="getSessionMemory", responses=_MISSING)
 async def session_memory(
     request: Request, session_id: SessionId, tenant: SessionReader
 ) -> SessionMemoryView:
@@ -51,7 +51,7 @@ async def session_memory(
 
 
 @router.get(
-    "/sessions/{session_id}/memory/events", operation_id="getSessionEvents", responses=_MISSING
+    "/sessions/{sessionId}/memory/events", operation_id="getSessionEvents", responses=_MISSING
 )
 async def session_events(
     request: Request, session_id: SessionId, tenant: SessionReader
@@ -61,7 +61,7 @@ async def session_events(
     return SessionEventsView(events=[dict(one) for one in found])
 
 
-@router.put("/sessions/{session_id}/memory/mode", operation_id="putSessionMode", responses=_MISSING)
+@router.put("/sessions/{sessionId}/memory/mode", operation_id="putSessionMode", responses=_MISSING)
 async def put_mode(
     request: Request, session_id: SessionId, wanted: ModeRequest, tenant: SessionWriter
 ) -> SessionMemoryView:
@@ -71,7 +71,7 @@ async def put_mode(
 
 
 @router.put(
-    "/sessions/{session_id}/memory/language",
+    "/sessions/{sessionId}/memory/language",
     operation_id="putSessionLanguage",
     responses=_MISSING,
 )
@@ -86,7 +86,7 @@ async def put_language(
 
 
 @router.delete(
-    "/sessions/{session_id}/memory", operation_id="deleteSessionMemory", responses=_MISSING
+    "/sessions/{sessionId}/memory", operation_id="deleteSessionMemory", responses=_MISSING
 )
 async def delete_session(
     request: Request, session_id: SessionId, tenant: SessionWriter

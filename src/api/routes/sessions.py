@@ -53,7 +53,7 @@ async def create(
 
 
 @router.post(
-    "/sessions/{session_id}/join",
+    "/sessions/{sessionId}/join",
     status_code=201,
     operation_id="joinSession",
     responses=problem_responses(404),
@@ -73,7 +73,7 @@ async def join(
 
 
 @router.delete(
-    "/sessions/{session_id}",
+    "/sessions/{sessionId}",
     status_code=204,
     operation_id="endSession",
     responses=problem_responses(404),

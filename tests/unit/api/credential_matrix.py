@@ -264,7 +264,7 @@ def _page(token: str, origin: str = ORIGIN) -> dict[str, str]:
 
 
 def _cookie(secret: str) -> dict[str, str]:
-    both = {"Cookie": f"{COOKIE}={IDS['session_id'][0]}.{secret}"}
+    both = {"Cookie": f"{COOKIE}={IDS['sessionId'][0]}.{secret}"}
     return both | {"X-Session-Secret": secret}
 
 

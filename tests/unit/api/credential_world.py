@@ -28,7 +28,7 @@ SECRET = "the-secret-of-the-session"  # noqa: S105 - of a fake
 IDS: Mapping[str, tuple[str, ...]] = {
     "agentId": (AGENT,),
     "contactUID": ("acme-call-1",),
-    "session_id": ("acme-session-1",),
+    "sessionId": ("acme-session-1",),
     "number": ("+15105550123",),
     "webhookId": ("wh_acme1",),
     "deliveryId": ("dlv_acme1",),
@@ -116,7 +116,7 @@ async def plant(world: ApiWorld) -> None:
     world.provisioning.found = NumberDrift(missing=(ids.number,))
     await world.owned.of(OWNER, Resource.SESSIONS).insert(
         {
-            "sessionId": ids.session_id,
+            "sessionId": ids.sessionId,
             "secretHash": hashlib.sha256(SECRET.encode()).hexdigest(),
             "agentId": AGENT,
             "mode": "voice",
@@ -129,7 +129,7 @@ async def plant(world: ApiWorld) -> None:
     )
     await _plant_webhook(world, ids.webhookId, ids.deliveryId)
     visitor = memory_user_id(OWNER, user=PERSON)
-    await _plant_memory(world, ids.session_id, visitor)
+    await _plant_memory(world, ids.sessionId, visitor)
     await _plant_memory(world, "acme-session-2", caller)
 
 

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, FastAPI, Request
 
 from src.api.app import ROUTERS
 from src.api.routing import resource_router
+from src.api.session_access import SessionId
 from src.api.tenant import Requires, Tenant, services_of
 from src.schemas.api_keys import Scope
 from src.services.owned import Resource
@@ -98,8 +99,10 @@ async def deletes_all(request: Request, _: Writer) -> None:
     _all(request, Resource.CONTACTS).clear()
 
 
-@rogue.get("/rogue/sessions/{session_id}", operation_id="asksForNoSecret")
-async def asks_for_no_secret(session_id: str, request: Request, tenant: Visitor) -> dict[str, Any]:
+@rogue.get("/rogue/sessions/{sessionId}", operation_id="asksForNoSecret")
+async def asks_for_no_secret(
+    session_id: SessionId, request: Request, tenant: Visitor
+) -> dict[str, Any]:
     sessions = services_of(request).owned.of(tenant.owner_id, Resource.SESSIONS)
     return {"found": await sessions.get(session_id) is not None}
 
