@@ -60,7 +60,8 @@ class SessionView:
             told = _together(stored, live.messages)
             await self._catch_up(writer)
             return told
-        await self._recover(writer, known=bool(live.messages), away=stored is None)
+        if await self._relearn(writer, known=bool(live.messages), away=stored is None):
+            await self._refill(writer)
         return tuple(live.messages)
 
     async def events(self, writer: MemoryWriter) -> Sequence[MemoryEvent]:
@@ -71,7 +72,11 @@ class SessionView:
             return stored
         if stored:
             return _together(stored, live.events)
-        await self._recover(writer, known=bool(live.events), away=stored is None)
+        # Without the archive's word, no events do not tell that the messages are lost as well: what
+        # this process knows may be less than the store has.
+        relearned = await self._relearn(writer, known=bool(live.events), away=stored is None)
+        if relearned and live.looked_up:
+            await self._refill(writer)
         return tuple(live.events)
 
     async def metadata(self, writer: MemoryWriter) -> dict[str, str]:
@@ -87,17 +92,19 @@ class SessionView:
             if not writer.copy.behind and writer.live.looked_up:
                 await writer.copy.fill()
 
-    async def _recover(self, writer: MemoryWriter, *, known: bool, away: bool) -> None:
-        """Learn of a session that its store does not tell of, and give it back to the store.
+    async def _relearn(self, writer: MemoryWriter, *, known: bool, away: bool) -> bool:
+        """Learn of a session that its store does not tell of; whether the store can be given it back.
 
         What this process knows may have been deleted by another; the archive has the last word.
         """
-        live = writer.live
-        if live.looked_up and (away or not known):
-            return
+        if writer.live.looked_up and (away or not known):
+            return False
         await learn(writer, self._guarded)
+        return not away
+
+    async def _refill(self, writer: MemoryWriter) -> None:
         async with writer.copy.lock:
-            if not away and (live.messages or live.events):
+            if writer.live.messages or writer.live.events:
                 await writer.copy.fill()
 
 

@@ -179,6 +179,21 @@ def play(machine: type[MemoryMachine], *, examples: int, steps: int) -> None:
     )
 
 
+async def test_a_process_that_knows_less_than_the_store_takes_nothing_from_it() -> None:
+    clock = Still()
+    world = InMemoryWorld(clock)
+    await world.open()
+    told = Play(world, clock)
+    await told.say("s1", told.message("voice"))
+    await told.restart()
+    told.archive_faults.error = AWAY
+    await told.say("s1", told.message("voice"))
+    await told.memory.get_context("s1")  # there are no events yet, and nobody to say that it is all
+    assert len(await world.stores.sessions.load_session("s1")) == 2
+    await told.look()
+    await told.memory.aclose()
+
+
 @pytest.mark.timeout(600)
 def test_memory_in_this_process() -> None:
     play(InMemoryMachine, examples=60, steps=30)
