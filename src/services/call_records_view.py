@@ -18,12 +18,12 @@ from src.schemas.call_records import (
     TurnView,
 )
 from src.schemas.errors import FieldProblem, InvalidInputError, MemoryStoreError, NotFoundError
-from src.schemas.owner import OwnerSettings
 from src.schemas.receipt import MemoryReceipt
 from src.services.call_timeline import timeline
 from src.services.contact_fields import contact_uid, moment, text, transcript, variables
 from src.services.memory_ports import ConversationArchive
 from src.services.owned import Document, OwnedStore, Position, Resource
+from src.services.owner_settings import settings_of
 from src.services.phone_numbers import CallerNumber, caller_number, same_person
 
 logger = get_logger(__name__)
@@ -118,8 +118,8 @@ class CallRecordsView:
     async def _number(self, owner_id: str, phone: str | None) -> CallerNumber | None:
         if phone is None:
             return None
-        owner = await self._owned.of(owner_id, Resource.OWNERS).get(owner_id)
-        number = caller_number(phone, None, region=OwnerSettings.read(owner).default_region)
+        owner = await settings_of(self._owned, owner_id)
+        number = caller_number(phone, None, region=owner.default_region)
         if number.last10 is None:
             raise InvalidInputError(FieldProblem("phone", "not a phone number to look for"))
         return number

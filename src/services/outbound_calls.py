@@ -18,13 +18,13 @@ from src.schemas.errors import (
     NotFoundError,
 )
 from src.schemas.job_metadata import JobMetadata
-from src.schemas.owner import OwnerSettings
 from src.services.call_ports import Dispatcher
 from src.services.contact_fields import FINAL_STATUSES, moment, start_fields, text, variables
 from src.services.owned import Document, OwnedStore, Resource
+from src.services.owner_settings import settings_of
 from src.services.phone_numbers import caller_number, to_e164
 from src.services.ports import CallRecords, Clock
-from src.services.template_names import is_name
+from src.services.request_checks import agent_problems, variable_problems
 
 logger = get_logger(__name__)
 
@@ -107,20 +107,14 @@ class OutboundCalls:
         return _view(await self._call(owner_id, contact_uid))
 
     async def _check_agent(self, owner_id: str, request: CallRequest) -> None:
-        problems = [
-            FieldProblem(f"dynamicVariables.{name}", "cannot be used as a name in a template")
-            for name in request.dynamic_variables
-            if not is_name(name)
-        ]
-        agents = self._owned.of(owner_id, Resource.AGENTS)
-        if not await agents.existing([request.agent_id]):
-            problems.append(FieldProblem("agentId", "no such agent"))
+        problems = variable_problems(request.dynamic_variables)
+        problems += await agent_problems(self._owned, owner_id, request.agent_id)
         if problems:
             raise InvalidInputError(*problems)
 
     async def _number(self, owner_id: str, phone: str) -> str:
-        owner = await self._owned.of(owner_id, Resource.OWNERS).get(owner_id)
-        e164 = to_e164(phone, region=OwnerSettings.read(owner).default_region)
+        owner = await settings_of(self._owned, owner_id)
+        e164 = to_e164(phone, region=owner.default_region)
         if e164 is None or len(e164) > _E164_CHARS:
             raise InvalidInputError(FieldProblem("phone", "not a phone number that can be called"))
         return e164

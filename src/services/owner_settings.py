@@ -9,6 +9,15 @@ from src.schemas.owner import OwnerSettings
 from src.services.owned import OwnedStore, Resource
 
 
+async def settings_of(owned: OwnedStore, owner_id: str) -> OwnerSettings:
+    """What the owner has set; the defaults until there is anything.
+
+    Raises:
+        ContactStoreError: the store failed.
+    """
+    return OwnerSettings.read(await owned.of(owner_id, Resource.OWNERS).get(owner_id))
+
+
 class OwnersSettings:
     """The settings of each owner. Every method raises `ContactStoreError` when the store fails."""
 
@@ -17,7 +26,7 @@ class OwnersSettings:
 
     async def get(self, owner_id: str) -> OwnerSettings:
         """The settings; the defaults until there are any."""
-        return OwnerSettings.read(await self._owned.of(owner_id, Resource.OWNERS).get(owner_id))
+        return await settings_of(self._owned, owner_id)
 
     async def replace(self, owner_id: str, settings: OwnerSettings) -> OwnerSettings:
         """The settings as they are from now on; what is left out goes back to its default.

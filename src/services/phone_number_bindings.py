@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from src.schemas.errors import ConflictError, FieldProblem, InvalidInputError, NotFoundError
-from src.schemas.owner import OwnerSettings
 from src.schemas.phone_numbers_api import PhoneNumberDrift, PhoneNumberRequest, PhoneNumberView
 from src.services.call_ports import NumberProvisioning
 from src.services.contact_fields import moment, text
 from src.services.owned import OwnedStore, Position, Resource
+from src.services.owner_settings import settings_of
 from src.services.phone_numbers import to_e164
 from src.services.ports import Clock
 
@@ -85,8 +85,8 @@ class PhoneNumberBindings:
         )
 
     async def _number(self, owner_id: str, request: PhoneNumberRequest) -> str:
-        owner = await self._owned.of(owner_id, Resource.OWNERS).get(owner_id)
-        number = to_e164(request.number, region=OwnerSettings.read(owner).default_region)
+        owner = await settings_of(self._owned, owner_id)
+        number = to_e164(request.number, region=owner.default_region)
         problems = [] if number else [FieldProblem("number", "not a phone number")]
         agents = self._owned.of(owner_id, Resource.AGENTS)
         if not await agents.existing([request.agent_id]):

@@ -18,7 +18,6 @@ from src.schemas.errors import (
     MemoryStoreError,
     NotFoundError,
 )
-from src.schemas.owner import OwnerSettings
 from src.schemas.preview import (
     Preview,
     PreviewedHistory,
@@ -35,6 +34,7 @@ from src.services.conversation_history import Caller, MemorySources
 from src.services.identity import memory_user_id
 from src.services.language import LanguagePolicy
 from src.services.owned import OwnedStore, Resource
+from src.services.owner_settings import settings_of
 from src.services.phone_numbers import CallerNumber, caller_number
 from src.services.script import Scene, write_script
 from src.services.template_names import is_name
@@ -124,7 +124,7 @@ class CallPreview:
             for name in request.dynamic_variables
             if not is_name(name)
         ]
-        owner = OwnerSettings.read(await self._owned.of(owner_id, Resource.OWNERS).get(owner_id))
+        owner = await settings_of(self._owned, owner_id)
         region = owner.default_region or self._policy.default_region
         number = caller_number(request.phone, None, region=region)
         if request.direction is CallDirection.OUTBOUND and number.e164 is None:

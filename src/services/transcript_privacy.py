@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from src.logs import get_logger
 from src.schemas.contact import Turn
 from src.schemas.errors import ContactStoreError
-from src.schemas.owner import OwnerSettings
 from src.services.analysis_masking import masked_transcript
 from src.services.memory_ports import Redactor
 from src.services.memory_privacy import WITHHELD
-from src.services.owned import OwnedStore, Resource
+from src.services.owned import OwnedStore
+from src.services.owner_settings import settings_of
 
 logger = get_logger(__name__)
 
@@ -42,8 +42,7 @@ class OwnerPrivacy:
         """
         if not owner_id:
             return True
-        document = await self._owned.of(owner_id, Resource.OWNERS).get(owner_id)
-        return OwnerSettings.read(document).anonymize_phi
+        return (await settings_of(self._owned, owner_id)).anonymize_phi
 
     async def kept(
         self, owner_id: str, transcript: Sequence[Turn], *, language: str

@@ -26,7 +26,7 @@ from src.services.call_ports import Dispatcher, RoomPass, RoomTokens
 from src.services.contact_fields import moment, text, variables
 from src.services.owned import Document, OwnedStore, Resource
 from src.services.ports import Clock
-from src.services.template_names import is_name
+from src.services.request_checks import agent_problems, variable_problems
 
 logger = get_logger(__name__)
 
@@ -182,20 +182,14 @@ class WebSessions:
             logger.warning("the room of an ended session was not closed")
 
     async def _check(self, owner_id: str, request: WebSessionRequest, *, trusted: bool) -> None:
-        problems = [
-            FieldProblem(f"dynamicVariables.{name}", "cannot be used as a name in a template")
-            for name in request.dynamic_variables
-            if not is_name(name)
-        ]
+        problems = variable_problems(request.dynamic_variables)
         given = {"userId": request.user_id, "dynamicVariables": request.dynamic_variables}
         problems += [
             FieldProblem(name, "needs a secret key")
             for name, value in given.items()
             if value and not trusted
         ]
-        agents = self._owned.of(owner_id, Resource.AGENTS)
-        if not await agents.existing([request.agent_id]):
-            problems.append(FieldProblem("agentId", "no such agent"))
+        problems += await agent_problems(self._owned, owner_id, request.agent_id)
         if problems:
             raise InvalidInputError(*problems)
 
