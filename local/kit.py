@@ -22,6 +22,7 @@ from local.phone.phone import Phone
 from local.ports import HOST, UDP_RANGE, Stack
 from local.providers.client import ProvidersClient
 from local.voice import say_pcm
+from src.adapters.livekit_server import delete_room, participants
 from src.schemas.job_metadata import JobMetadata
 
 AGENT_NAME = "familiar"
@@ -153,10 +154,8 @@ class CallKit:
             LookupError: it is in none.
         """
         for name in await self.open_rooms():
-            listed = await self.livekit.room.list_participants(
-                api.ListParticipantsRequest(room=name)
-            )
-            if any(p.attributes.get("sip.phoneNumber") == phone for p in listed.participants):
+            there = await participants(self.livekit, name)
+            if any(p.attributes.get("sip.phoneNumber") == phone for p in there):
                 return name
         raise LookupError("no room has that caller")
 
@@ -164,7 +163,7 @@ class CallKit:
         """End what `dispatch` began."""
         listed = await self.livekit.room.list_rooms(api.ListRoomsRequest(names=self._rooms))
         for room in listed.rooms if self._rooms else ():
-            await self.livekit.room.delete_room(api.DeleteRoomRequest(room=room.name))
+            await delete_room(self.livekit, room.name)
         self._rooms.clear()
 
     async def contact(

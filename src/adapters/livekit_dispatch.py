@@ -5,7 +5,7 @@ from __future__ import annotations
 from livekit import api
 from typing_extensions import override
 
-from src.adapters.livekit_server import LiveKitServer
+from src.adapters.livekit_server import GONE, LiveKitServer, delete_room
 from src.schemas.job_metadata import JobMetadata
 from src.services.call_ports import Dispatcher
 
@@ -13,9 +13,8 @@ AGENT_NAME = "familiar"
 """The name that the worker registers under."""
 EMPTY_ROOM_S = 60
 """How long a room waits for the other side, and how long it outlives them."""
-_GONE = "not_found"
-_NOBODY_ANSWERS = (_GONE, "unavailable", "deadline_exceeded")
-"""What a question about a room is answered with that no node has any more."""
+_NOBODY_ANSWERS = (*GONE, "deadline_exceeded")
+"""What a question about the jobs of a room is answered with that no node has any more."""
 
 
 class LiveKitDispatcher(Dispatcher):
@@ -44,11 +43,7 @@ class LiveKitDispatcher(Dispatcher):
     async def cancel(self, room: str) -> bool:
         async with self._server.asking() as livekit:
             taken = await _is_taken(livekit, room)
-            try:
-                await livekit.room.delete_room(api.DeleteRoomRequest(room=room))
-            except api.ServerError as error:
-                if error.code != _GONE:
-                    raise
+            await delete_room(livekit, room)
         return taken
 
 

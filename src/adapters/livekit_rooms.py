@@ -8,14 +8,12 @@ from collections.abc import Collection
 from livekit import api
 from typing_extensions import override
 
-from src.adapters.livekit_server import LiveKitServer
+from src.adapters.livekit_server import LiveKitServer, delete_room, participants
 from src.services.follow_up_ports import Rooms
 
 _AT_ONCE = 8
 _NAMES = 200
 """Rooms per request."""
-_GONE = ("not_found", "unavailable")
-"""What a question about a room is answered with that no node has any more."""
 
 
 class LiveKitRooms(Rooms):
@@ -37,11 +35,7 @@ class LiveKitRooms(Rooms):
     @override
     async def close(self, room: str) -> None:
         async with self._server.asking() as livekit:
-            try:
-                await livekit.room.delete_room(api.DeleteRoomRequest(room=room))
-            except api.ServerError as error:
-                if error.code not in _GONE:
-                    raise
+            await delete_room(livekit, room)
 
     async def _existing(self, names: list[str]) -> list[str]:
         async with self._server.asking() as livekit:
@@ -50,16 +44,9 @@ class LiveKitRooms(Rooms):
 
     async def _has_agent(self, room: str, turn: asyncio.Semaphore) -> bool:
         async with turn, self._server.asking() as livekit:
-            try:
-                listed = await livekit.room.list_participants(
-                    api.ListParticipantsRequest(room=room)
-                )
-            except api.ServerError as error:
-                if error.code in _GONE:
-                    return False
-                raise
+            there = await participants(livekit, room)
         return any(
             one.kind == api.ParticipantInfo.Kind.AGENT
             and one.state != api.ParticipantInfo.State.DISCONNECTED
-            for one in listed.participants
+            for one in there
         )

@@ -13,6 +13,37 @@ from src.schemas.errors import MediaServerError
 
 _REQUEST_S = 5.0
 """What a claim by another node of a LiveKit cluster may take, with room to spare."""
+_NOT_FOUND = "not_found"
+GONE = (_NOT_FOUND, "unavailable")
+"""What a question about a room is answered with that no node has any more."""
+
+
+async def delete_room(livekit: api.LiveKitAPI, room: str) -> None:
+    """Send everybody out of a room; nothing to do where it is gone, perhaps since it was listed.
+
+    Raises:
+        ServerError: the server refused.
+    """
+    try:
+        await livekit.room.delete_room(api.DeleteRoomRequest(room=room))
+    except api.ServerError as error:
+        if error.code != _NOT_FOUND:
+            raise
+
+
+async def participants(livekit: api.LiveKitAPI, room: str) -> list[api.ParticipantInfo]:
+    """Who is in a room; nobody where it is gone, perhaps since it was listed.
+
+    Raises:
+        ServerError: the server refused.
+    """
+    try:
+        listed = await livekit.room.list_participants(api.ListParticipantsRequest(room=room))
+    except api.ServerError as error:
+        if error.code not in GONE:
+            raise
+        return []
+    return list(listed.participants)
 
 
 class LiveKitServer:

@@ -9,6 +9,7 @@ from google.protobuf.duration_pb2 import Duration
 from livekit import api
 from typing_extensions import override
 
+from src.adapters.livekit_server import delete_room
 from src.logs import get_logger
 from src.schemas.calls import DialRequest
 from src.schemas.contact import ContactStatus
@@ -74,9 +75,9 @@ class LiveKitTelephony(Telephony):
     async def hang_up(self, room: str) -> None:
         try:
             async with asyncio.timeout(_ANSWER_MARGIN_S):
-                await self._api.room.delete_room(api.DeleteRoomRequest(room=room))
-        except (api.ServerError, TimeoutError, aiohttp.ClientError):
-            logger.debug("room was already gone")
+                await delete_room(self._api, room)
+        except (api.ServerError, TimeoutError, aiohttp.ClientError) as error:
+            logger.warning("room not closed", extra={"error": type(error).__name__})
 
 
 def _duration(seconds: float) -> Duration:

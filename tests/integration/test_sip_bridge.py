@@ -20,6 +20,7 @@ from local.parts import select
 from local.ports import HOST, LIVEKIT_API_KEY, LIVEKIT_API_SECRET, Stack
 from local.provision import provision
 from local.tear_down import tear_down
+from src.adapters.livekit_server import delete_room, participants
 
 pytestmark = pytest.mark.integration
 OUR_NUMBER = "+15105550100"
@@ -146,8 +147,8 @@ async def hang_up_while_ringing(stack: Stack, phone: Wire, caller: str, call_id:
 async def phones_in_rooms(livekit: api.LiveKitAPI) -> list[api.ParticipantInfo]:
     found = []
     for room in (await livekit.room.list_rooms(api.ListRoomsRequest())).rooms:
-        listed = await livekit.room.list_participants(api.ListParticipantsRequest(room=room.name))
-        found += [p for p in listed.participants if p.kind == api.ParticipantInfo.Kind.SIP]
+        there = await participants(livekit, room.name)
+        found += [p for p in there if p.kind == api.ParticipantInfo.Kind.SIP]
     return found
 
 
@@ -196,7 +197,7 @@ async def test_a_deleted_room_stops_the_ringing(stack: Stack, livekit: api.LiveK
         await call_in(stack, phone, "<sip:+15551234567@127.0.0.1>")
         await until_phones_are(livekit, 1)
         for room in (await livekit.room.list_rooms(api.ListRoomsRequest())).rooms:
-            await livekit.room.delete_room(api.DeleteRoomRequest(room=room.name))
+            await delete_room(livekit, room.name)
         await phone.expect("SIP/2.0 480")
 
 
