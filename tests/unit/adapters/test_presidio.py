@@ -145,3 +145,11 @@ def test_nothing_is_fetched(tmp_path: Path) -> None:
 
     assert done.returncode == 0, done.stderr + done.stdout
     assert list(tmp_path.iterdir()) == []
+
+
+def test_sums_and_counts_are_nothing_to_warn_of(
+    redactor: PresidioRedactor, caplog: pytest.LogCaptureFixture
+) -> None:
+    redactor.redact("The first three cards cost twelve dollars, a third of them five percent more.")
+
+    assert caplog.records == []
