@@ -18,7 +18,7 @@ from src.schemas.contact import CallDirection
 from src.schemas.job_metadata import JobMetadata
 from src.services.agent_config import build_agent_config
 
-CALLS = 6
+CALLS = 12
 """Of each kind, with a turn per question."""
 
 
